@@ -1,0 +1,1 @@
+"""Benchmarks of procedural video understanding for the Hugging Face ecosystem."""

@@ -1,0 +1,1 @@
+"""Judging open answers: rubrics as files, an asynchronous client and a cache of replies."""
