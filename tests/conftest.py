@@ -1,0 +1,26 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _shared_folder() -> Path | None:
+    """The folder with `data/` and `cases/`: the environment's choice, or the checkout's neighbour."""
+    chosen = os.environ.get("PROCEDURAL_EVALS_TEST_DATA")
+    folder = Path(chosen) if chosen else ROOT.parent / "shared"
+    return folder if (folder / "data").is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder with the real public data and the collected cases; skips where it is absent."""
+    folder = _shared_folder()
+    if folder is None:
+        pytest.skip("no real data: put it in ../shared or set PROCEDURAL_EVALS_TEST_DATA")
+    return folder
