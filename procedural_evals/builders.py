@@ -1,0 +1,91 @@
+"""What the dataset builders share: where their files are, and media that may be missing."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+from PIL import Image
+
+from procedural_evals import folders, sources
+
+
+@dataclass
+class BenchmarkConfig(datasets.BuilderConfig):
+    """Options that every benchmark has.
+
+    Attributes:
+        sample: read the embedded simulated sample instead of the authors' files.
+        revision: commit or tag of the authors' Hub repository, where that is downloaded.
+    """
+
+    sample: bool = False
+    revision: str | None = None
+
+
+class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
+    """A builder that reads a folder in the authors' layout; the sample is one such folder."""
+
+    NAME: ClassVar[str]
+    HUB_REPOS: ClassVar[Sequence[sources.HubRepo]] = ()
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = BenchmarkConfig
+    DEFAULT_WRITER_BATCH_SIZE = 64  # small row groups: the rows carry pictures
+
+    @classmethod
+    def sample_folder(cls) -> Path:
+        """The embedded sample, in the authors' layout."""
+        return folders.dataset_scripts() / cls.NAME.replace("-", "_") / "sample"
+
+    def source(self) -> sources.Source:
+        """The folder to read, downloaded when it has to be."""
+        if self.config.sample:
+            folder = self.sample_folder()
+            if not folder.is_dir():
+                raise FileNotFoundError(f"{self.NAME}: the sample {folder} is not installed")
+            return sources.Source(folder, "sample")
+        return sources.resolve(
+            self.NAME, self.HUB_REPOS, self.config.data_dir, self.config.revision
+        )
+
+    @staticmethod
+    def revision_of(source: sources.Source, annotations: Path) -> str:
+        """What the rows were read from: Hub commits, or a digest of the annotation file."""
+        if source.revisions:
+            return ", ".join(f"{repo}@{sha}" for repo, sha in source.revisions.items())
+        digest = hashlib.sha256(annotations.read_bytes()).hexdigest()[:12]
+        return f"{source.origin}:{annotations.name}@{digest}"
+
+
+@lru_cache(maxsize=4096)
+def video_problem(path: Path) -> str | None:
+    """Why this video cannot be read, or None; each file is opened once."""
+    from procedural_evals import video
+
+    reason = video.check_video(path)
+    return f"damaged: {path.name}: {reason}" if reason else None
+
+
+def checked_video(media: sources.Media, problems: list[str]) -> str | None:
+    """The video's path, or None with the reason added to the row's problems."""
+    if media.path is None:
+        problems.append(f"video {media.problem}")
+        return None
+    reason = video_problem(media.path)
+    if reason:
+        problems.append(f"video {reason}")
+        return None
+    return str(media.path)
+
+
+def jpeg(picture: Image.Image, quality: int = 95) -> dict[str, Any]:
+    """A picture as the `datasets` Image feature stores it."""
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=quality, subsampling=0)
+    return {"bytes": buffer.getvalue(), "path": None}
