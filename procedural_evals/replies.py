@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from typing import Any
+from typing import Any, NamedTuple
 
 _REASONING = re.compile(r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_REASONING_END = re.compile(r".*</(?:think(?:ing)?|reasoning)>", re.DOTALL | re.IGNORECASE)
+_REASONING_END = re.compile(r"</(?:think(?:ing)?|reasoning)>", re.IGNORECASE)
+_OPENING = re.compile(r"[\[{]")
 
 # A failed request comes back from lmms-eval's API models as text that begins with the first mark;
 # our own models begin with the second. Neither is an answer.
@@ -29,8 +30,44 @@ def visible_text(reply: str) -> str:
     ''
     """
     text = _REASONING.sub("", reply)
-    text = _REASONING_END.sub("", text)
+    ends = [match.end() for match in _REASONING_END.finditer(text)]
+    if ends:
+        text = text[ends[-1] :]
     return unicodedata.normalize("NFKC", text).strip()
+
+
+class LocatedJson(NamedTuple):
+    """A JSON object or array and the half-open range of characters that it takes up."""
+
+    start: int
+    end: int
+    value: Any
+
+
+def located_json(text: str) -> list[LocatedJson]:
+    """The outermost JSON objects and arrays in the text, in order, and where they stand.
+
+    The work is bounded by a multiple of the text's length: of a text made of openings that are
+    never closed, only the beginning is tried.
+
+    >>> located_json("so [1] it is")
+    [LocatedJson(start=3, end=6, value=[1])]
+    """
+    decoder = json.JSONDecoder()
+    found: list[LocatedJson] = []
+    position, allowance = 0, 10_000 + 8 * len(text)
+    while allowance > 0 and (match := _OPENING.search(text, position)):
+        start = match.start()
+        position = start + 1
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            allowance -= error.pos - start
+        except (ValueError, RecursionError):  # a number of over 4,300 digits; nested too deeply
+            allowance -= len(text) - start
+        else:
+            found.append(LocatedJson(start, position, value))
+    return found
 
 
 def json_values(text: str) -> list[Any]:
@@ -41,17 +78,7 @@ def json_values(text: str) -> list[Any]:
     >>> json_values("nothing [here")
     []
     """
-    decoder = json.JSONDecoder()
-    values: list[Any] = []
-    position = 0
-    while match := re.compile(r"[\[{]").search(text, position):
-        try:
-            value, position = decoder.raw_decode(text, match.start())
-        except (json.JSONDecodeError, RecursionError):
-            position = match.start() + 1
-        else:
-            values.append(value)
-    return values
+    return [located.value for located in located_json(text)]
 
 
 def failed_request(reply: str) -> str | None:
