@@ -120,6 +120,18 @@ def bootstrap_mean(
     return Interval(float(array.mean()), low, high)
 
 
+def difference_of(mean: float, replicates: Floats, level: float = LEVEL) -> Difference:
+    """A difference from its replicates [draws], which both sides drew together.
+
+    The p-value is twice the smaller share of replicates on either side of zero, ties counted on
+    both sides, with one added to numerator and denominator so that it is never 0.
+    """
+    low, high = percentile_ends(replicates, level)
+    below, above = int((replicates <= 0).sum()), int((replicates >= 0).sum())
+    p_value = min(1.0, 2 * (min(below, above) + 1) / (replicates.size + 1))
+    return Difference(mean, low, high, p_value)
+
+
 def paired_difference(
     a: ArrayLike,
     b: ArrayLike,
@@ -130,9 +142,6 @@ def paired_difference(
 ) -> Difference:
     """Mean of a - b over the same items [n], its interval, and how likely a difference is chance.
 
-    The p-value is twice the smaller share of replicates on either side of zero, ties counted on
-    both sides, with one added to numerator and denominator so that it is never 0.
-
     >>> paired_difference([1, 1, 0], [1, 1, 0]).p_value
     1.0
     """
@@ -140,7 +149,4 @@ def paired_difference(
     if left.shape != right.shape:
         raise ValueError(f"a has {left.size} values and b {right.size}; pair them item by item")
     means = _replicated_means(left - right, clusters, draws, seed)
-    low, high = percentile_ends(means, level)
-    below, above = int((means <= 0).sum()), int((means >= 0).sum())
-    p_value = min(1.0, 2 * (min(below, above) + 1) / (draws + 1))
-    return Difference(float((left - right).mean()), low, high, p_value)
+    return difference_of(float((left - right).mean()), means, level)
