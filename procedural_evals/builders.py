@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -42,6 +42,11 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
     def sample_folder(cls) -> Path:
         """The embedded sample, in the authors' layout."""
         return folders.dataset_scripts() / cls.NAME.replace("-", "_") / "sample"
+
+    @classmethod
+    def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
+        """Every media file that the benchmark's rows name, once, with its kind ("video", ...)."""
+        raise NotImplementedError
 
     def source(self) -> sources.Source:
         """The folder to read, downloaded when it has to be."""

@@ -46,7 +46,9 @@ def _run_lengths(counts: bytes) -> NDArray[np.int64]:
     for character in counts:
         code = character - 48
         if not 0 <= code < 64:
-            raise ValueError(f"mask: character {chr(character)!r} is not in the run-length alphabet")
+            raise ValueError(
+                f"mask: character {chr(character)!r} is not in the run-length alphabet"
+            )
         value |= (code & 0x1F) << shift
         shift += 5
         if code & 0x20:
@@ -79,10 +81,10 @@ def label_point(mask: Mask) -> tuple[int, int] | None:
     """Pixel (x, y) deepest inside the mask [h, w], or None when the mask is empty.
 
     Deepest is the largest Euclidean distance to a pixel outside, where everything beyond the
-    picture is outside; the first in reading order wins a tie.
+    picture is outside; of equally deep pixels the middle one in reading order is taken.
 
     >>> label_point(np.ones((3, 5), dtype=bool))
-    (1, 1)
+    (2, 1)
     """
     import cv2
 
@@ -90,5 +92,6 @@ def label_point(mask: Mask) -> tuple[int, int] | None:
         return None
     padded = np.pad(mask.astype(np.uint8), 1)
     depth = cv2.distanceTransform(padded, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)[1:-1, 1:-1]
-    y, x = divmod(int(depth.argmax()), mask.shape[1])
+    deepest = np.flatnonzero(depth == depth.max())
+    y, x = divmod(int(deepest[len(deepest) // 2]), mask.shape[1])
     return x, y

@@ -12,7 +12,7 @@ import hashlib
 import os
 import string
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from procedural_evals import folders
@@ -52,7 +52,7 @@ def load_template(benchmark: str, name: str) -> Template:
     return _load(benchmark, name, os.environ.get(PROMPTS_VARIABLE))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _load(benchmark: str, name: str, override: str | None) -> Template:
     own = folders.lmms_tasks() / benchmark / "prompts"
     places = [own / f"{name}.txt"]

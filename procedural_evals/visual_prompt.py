@@ -56,12 +56,8 @@ def draw_visual_prompt(
         raise ValueError(f"frame: {frame.dtype} {frame.shape}; uint8 [h, w, 3] is needed")
     size = style.size or (frame.shape[1], frame.shape[0])
     canvas = np.asarray(Image.fromarray(frame).resize(size, Image.Resampling.BILINEAR))
-    shown = {
-        (names or {}).get(part, part): resize_mask(mask, size)
-        for part, mask in masks.items()
-        if mask.any()
-    }
-    shown = {label: shown[label] for label in sorted(shown, key=_natural)}
+    given = {(names or {}).get(part, part): mask for part, mask in masks.items() if mask.any()}
+    shown = {label: resize_mask(given[label], size) for label in sorted(given, key=_natural)}
     colours = pick_colours(canvas, list(shown.values()))
 
     picture = canvas.astype(np.float64)
@@ -73,8 +69,13 @@ def draw_visual_prompt(
             picture[boundary(mask, style.boundary_width)] = colour
     image = Image.fromarray(picture.round().astype(np.uint8))
     if style.labels:
-        for label, mask in shown.items():
-            _draw_label(image, label, mask, style.font_size)
+        for label in shown:
+            # At the mask's own resolution: its deepest point is sharper there.
+            point = label_point(given[label])
+            if point is not None:
+                height, width = given[label].shape
+                centre = (point[0] * size[0] / width, point[1] * size[1] / height)
+                _draw_label(image, label, centre, style.font_size)
     return image
 
 
@@ -84,10 +85,14 @@ def boundary(mask: Mask, width: int) -> Mask:
 
     kernel = np.ones((3, 3), np.uint8)
     inner = cv2.erode(
-        mask.astype(np.uint8), kernel, iterations=width, borderType=cv2.BORDER_CONSTANT,
+        mask.astype(np.uint8),
+        kernel,
+        iterations=width,
+        borderType=cv2.BORDER_CONSTANT,
         borderValue=0,
     )
-    return mask & (inner == 0)
+    edge: Mask = mask & (inner == 0)
+    return edge
 
 
 def pick_colours(picture: Picture, masks: list[Mask]) -> list[Floats]:
@@ -142,17 +147,16 @@ def rgb_to_lab(rgb: Floats) -> Floats:
     return lab
 
 
-def _draw_label(image: Image.Image, label: str, mask: Mask, font_size: int) -> None:
-    """White text on a black box, centred on the mask's deepest point and kept in the picture."""
-    point = label_point(mask)
-    if point is None:
-        return
+def _draw_label(
+    image: Image.Image, label: str, centre: tuple[float, float], font_size: int
+) -> None:
+    """White text on a black box around the centre (x, y), kept inside the picture."""
     font = ImageFont.load_default(size=font_size)
     draw = ImageDraw.Draw(image)
     left, top, right, bottom = draw.textbbox((0, 0), label, font=font)
     width, height = right - left + 4, bottom - top + 4
-    x = min(max(point[0] - width / 2, 0), max(image.width - width, 0))
-    y = min(max(point[1] - height / 2, 0), max(image.height - height, 0))
+    x = min(max(centre[0] - width / 2, 0), max(image.width - width, 0))
+    y = min(max(centre[1] - height / 2, 0), max(image.height - height, 0))
     draw.rectangle((x, y, x + width, y + height), fill=(0, 0, 0))
     draw.text((x + 2 - left, y + 2 - top), label, font=font, fill=(255, 255, 255))
 

@@ -1,9 +1,9 @@
 """Flat-Pack Bench: multiple choice on furniture assembly, with visual prompts on parts.
 
-    load_dataset("flatpack-bench")                       trimmed video
-    load_dataset("flatpack-bench", "keyframes")          annotated frames only
-    load_dataset("flatpack-bench", "shuffled_seed42")    parts re-labelled (any seed that is there)
-    load_dataset("flatpack-bench", "sample")             simulated, embedded
+load_dataset("flatpack-bench")                       trimmed video
+load_dataset("flatpack-bench", "keyframes")          annotated frames only
+load_dataset("flatpack-bench", "shuffled_seed42")    parts re-labelled (any seed that is there)
+load_dataset("flatpack-bench", "sample")             simulated, embedded
 """
 
 import re
@@ -19,7 +19,13 @@ from PIL import Image
 
 from procedural_evals import masks, sources
 from procedural_evals.builders import BenchmarkBuilder, BenchmarkConfig, checked_video, jpeg
-from procedural_evals.layouts.flatpack_bench import HUB_REPOS, TASKS, TEMPLATES, FlatPackLayout
+from procedural_evals.layouts.flatpack_bench import (
+    HUB_REPOS,
+    TASKS,
+    TEMPLATES,
+    FlatPackLayout,
+    media_files,
+)
 from procedural_evals.visual_prompt import PromptStyle, draw_visual_prompt
 
 _SHUFFLED = re.compile(r"shuffled_seed(\d+)")
@@ -38,9 +44,7 @@ FEATURES = datasets.Features(
         "video_id": datasets.Value("string"),
         "video_variant": datasets.Value("string"),
         "frame_indices": datasets.List(datasets.Value("int64")),
-        "parts": datasets.List(
-            {"id": datasets.Value("string"), "name": datasets.Value("string")}
-        ),
+        "parts": datasets.List({"id": datasets.Value("string"), "name": datasets.Value("string")}),
         "connections": datasets.List(
             {"a": datasets.Value("string"), "b": datasets.Value("string")}
         ),
@@ -102,6 +106,11 @@ class FlatPackBench(BenchmarkBuilder):
             return super()._create_builder_config("default", shuffle_seed=int(match[1]), **kwargs)
         return super()._create_builder_config(config_name, **kwargs)
 
+    @classmethod
+    def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
+        """Both videos of every question, and the frames its visual prompts are drawn from."""
+        yield from media_files(folder)
+
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(
             description=__doc__,
@@ -112,9 +121,7 @@ class FlatPackBench(BenchmarkBuilder):
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         source = self.source()
-        return [
-            datasets.SplitGenerator(name=datasets.Split.TEST, gen_kwargs={"source": source})
-        ]
+        return [datasets.SplitGenerator(name=datasets.Split.TEST, gen_kwargs={"source": source})]
 
     def _generate_examples(self, source: sources.Source) -> Iterator[tuple[int, dict[str, Any]]]:
         layout = FlatPackLayout(source.folder, self.config.variant, self.config.shuffle_seed)
@@ -164,8 +171,7 @@ class _Prompts:
         with Image.open(frame) as image:
             pixels = np.asarray(image.convert("RGB"))
         parts = {
-            part: masks.decode_rle({"size": size, "counts": counts})
-            for part, size, counts in rles
+            part: masks.decode_rle({"size": size, "counts": counts}) for part, size, counts in rles
         }
         names = dict(shown)
         if names:  # the second picture of a tracking question shows only re-labelled parts

@@ -253,6 +253,19 @@ class FlatPackLayout:
         )
 
 
+def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
+    """Each video and frame that a question names, once: ("trimmed video", media), ..."""
+    seen: set[tuple[str, ...]] = set()
+    for variant in VARIANTS:
+        for row in FlatPackLayout(folder, variant).rows():
+            wanted = [(f"{variant} video", row["video"])]
+            wanted += [("frame", media) for media in row["frames"]]
+            for kind, media in wanted:
+                if media.candidates not in seen:
+                    seen.add(media.candidates)
+                    yield kind, media
+
+
 def _pairs(mapping: Any) -> list[tuple[str, str]]:
     """A mapping of part ids, written as one dict or as a list of dicts, as pairs."""
     dicts = mapping if isinstance(mapping, list) else [mapping or {}]

@@ -1,0 +1,105 @@
+"""The command line: `procedural-evals run | check-data | simulate | demo`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="procedural-evals", description="Benchmarks of procedural video understanding."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    run = commands.add_parser(
+        "run",
+        help="run lmms-eval and print scores with intervals",
+        description="Every other argument goes to lmms-eval as it is: --model, --tasks, ...",
+    )
+    run.add_argument("--processes", type=int, default=1, help="processes to start (torchrun)")
+    run.add_argument("--allow-failed", action="store_true", help="exit 0 although items failed")
+    run.add_argument(
+        "--allow-unjudged", action="store_true", help="exit 0 although some have no verdict"
+    )
+
+    check = commands.add_parser(
+        "check-data", help="say what of a benchmark's files is missing, damaged or extra"
+    )
+    check.add_argument("name", help="dataset name, for example flatpack-bench")
+    check.add_argument(
+        "--data-dir", help="folder to look into (default: $PROCEDURAL_EVALS_DATA/NAME)"
+    )
+
+    simulate = commands.add_parser(
+        "simulate", help="write a simulated assembly world in a benchmark's layout"
+    )
+    simulate.add_argument("--sample", action="store_true", help="make the embedded sample anew")
+    simulate.add_argument("--out", help="folder to write to")
+    simulate.add_argument("--products", type=int, default=4, help="how many products")
+    simulate.add_argument("--seed", type=int, default=0)
+
+    commands.add_parser("demo", help="score the reference policies on the embedded sample")
+    return parser
+
+
+def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    from procedural_evals.harness import runner
+
+    return runner.run(rest, options.processes, options.allow_failed, options.allow_unjudged)
+
+
+def _check_data(options: argparse.Namespace) -> int:
+    from procedural_evals import registry
+    from procedural_evals.harness import media_check
+
+    report = media_check.check(options.name, options.data_dir)
+    print("\n".join(report.lines(registry.builder_class(options.name).HUB_REPOS)))
+    return 0 if report.complete else 1
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    from procedural_evals import folders
+    from procedural_evals.simulator import sample
+
+    if options.sample:
+        sample.make_flatpack_sample(folders.dataset_scripts() / "flatpack_bench" / "sample")
+    elif options.out:
+        sample.simulate_flatpack(options.out, products=options.products, seed=options.seed)
+    else:
+        raise ValueError("simulate: say --out FOLDER, or --sample for the embedded sample")
+    return 0
+
+
+def _demo() -> int:
+    from procedural_evals.harness import demo
+
+    return demo.run()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 2 for a wrong argument or a missing file."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command != "run":
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    try:
+        if options.command == "run":
+            return _run(options, rest)
+        if options.command == "check-data":
+            return _check_data(options)
+        if options.command == "simulate":
+            return _simulate(options)
+        return _demo()
+    except (FileNotFoundError, KeyError, ValueError) as error:
+        message = error.args[0] if isinstance(error, KeyError) else error
+        print(f"procedural-evals {options.command}: {message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

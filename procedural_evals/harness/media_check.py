@@ -1,0 +1,112 @@
+"""`procedural-evals check-data`: what of a benchmark's files is there, missing, damaged or extra.
+
+Files are read from the local folder (`--data-dir` or `$PROCEDURAL_EVALS_DATA/<name>`); nothing is
+downloaded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PIL import Image
+from tqdm import tqdm
+
+from procedural_evals import registry, sources
+from procedural_evals.builders import video_problem
+
+VIDEO_SUFFIXES = frozenset({".mp4", ".mkv", ".webm", ".mov", ".avi"})
+IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png"})
+
+
+@dataclass
+class Report:
+    """What was found: counts of files by kind, and a line for each file that is not as expected."""
+
+    name: str
+    folder: Path
+    present: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    expected: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    missing: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    unexpected: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every expected file is there and can be read."""
+        return not (self.missing or self.damaged or self.refused)
+
+    def lines(self, repos: Iterable[sources.HubRepo], shown: int = 20) -> Iterator[str]:
+        """The report as text; at most `shown` files of each kind of trouble."""
+        yield f"{self.name} in {self.folder}"
+        for kind in sorted(self.expected):
+            yield f"  {kind}: {self.present[kind]} of {self.expected[kind]} there and readable"
+        troubles = {
+            "missing": self.missing,
+            "damaged": self.damaged,
+            "refused (they leave the data folder)": self.refused,
+            "unexpected (no row names them)": self.unexpected,
+        }
+        for title, files in troubles.items():
+            if files:
+                yield f"  {title}: {len(files)}"
+                yield from (f"    {file}" for file in files[:shown])
+                if len(files) > shown:
+                    yield f"    ... and {len(files) - shown} more"
+        if self.missing or self.damaged:
+            yield "  Get the files with:"
+            yield sources.how_to_get(self.name, list(repos))
+
+
+def check(name: str, data_dir: str | None = None, progress: bool = True) -> Report:
+    """Look for every media file that a row of the benchmark names, and open it.
+
+    Raises FileNotFoundError when there is no folder to look into, KeyError for an unknown name.
+    """
+    builder = registry.builder_class(name)
+    folder = sources.local_folder(name, data_dir)
+    if folder is None:
+        raise sources.SourceNotFoundError(
+            f"{name}: no --data-dir was given and ${sources.DATA_VARIABLE}/{name} is no folder.\n"
+            f"Get the files with:\n{sources.how_to_get(name, builder.HUB_REPOS)}"
+        )
+    report = Report(name, folder)
+    known: set[Path] = set()
+    wanted = list(builder.media(folder))
+    for kind, media in tqdm(wanted, desc=f"checking {name}", disable=not progress):
+        report.expected[kind] += 1
+        if media.path is not None:
+            known.add(media.path.resolve())
+        problem = media.problem or _content_problem(media.path)
+        if problem is None:
+            report.present[kind] += 1
+        elif problem.startswith("missing"):
+            report.missing.append(f"{kind}: {media.candidates[0]}")
+        elif problem.startswith("refused"):
+            report.refused.append(f"{kind}: {media.candidates[0]}")
+        else:
+            report.damaged.append(f"{kind}: {media.candidates[0]}: {problem}")
+    report.unexpected = [
+        str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in VIDEO_SUFFIXES | IMAGE_SUFFIXES
+        and path.is_file()
+        and path.resolve() not in known
+    ]
+    return report
+
+
+def _content_problem(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    if path.suffix.lower() in VIDEO_SUFFIXES:
+        return video_problem(path)
+    try:
+        with Image.open(path) as image:
+            image.verify()
+    except (OSError, SyntaxError, ValueError) as error:
+        return f"not a readable picture ({error})"
+    return None

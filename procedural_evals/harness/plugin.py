@@ -1,0 +1,74 @@
+"""What lmms-eval loads through its entry point: our models, and the folder of our tasks."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Any
+
+from procedural_evals import folders
+
+_NAME = re.compile(r"^(?:task|group):\s*([\w.-]+)\s*$", re.MULTILINE)
+
+
+def register() -> list[Any]:
+    """Payload of the `lmms_eval.models` entry point: the manifests of our models.
+
+    It also makes lmms-eval's TaskManager index our tasks, so that `--tasks NAME` needs no
+    `--include_path`, alone, under torchrun and under accelerate.
+    """
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    _index_our_tasks()
+    return [
+        ModelManifest(
+            "procedural_baseline",
+            chat_class_path="procedural_evals.harness.baseline.ProceduralBaseline",
+        ),
+        ModelManifest(
+            "procedural_hf", chat_class_path="procedural_evals.harness.hf_model.ProceduralHF"
+        ),
+    ]
+
+
+@lru_cache(maxsize=1)
+def task_names() -> frozenset[str]:
+    """Names of all tasks and groups in `lmms_tasks/`."""
+    files = folders.lmms_tasks().rglob("*.yaml")
+    return frozenset(
+        name for file in files for name in _NAME.findall(file.read_text(encoding="utf-8"))
+    )
+
+
+def _requested(arguments: Sequence[str]) -> set[str]:
+    """The names after `--tasks` on a command line; empty when it has none."""
+    for position, argument in enumerate(arguments):
+        if argument == "--tasks" and position + 1 < len(arguments):
+            return set(arguments[position + 1].split(","))
+        if argument.startswith("--tasks="):
+            return set(argument.removeprefix("--tasks=").split(","))
+    return set()
+
+
+def _index_our_tasks() -> None:
+    from lmms_eval.tasks import TaskManager
+
+    original = TaskManager.initialize_tasks
+    if hasattr(original, "_knows_procedural_evals"):
+        return
+
+    @wraps(original)
+    def initialize_tasks(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
+        given = [include_path] if isinstance(include_path, str | Path) else list(include_path or [])
+        requested = _requested(sys.argv)
+        if requested and requested <= task_names():
+            # Reading lmms-eval's own 1,900 task files takes seconds; none of them is asked for.
+            include_defaults = False
+        paths = [*map(str, given), str(folders.lmms_tasks())]
+        return original(self, include_path=paths, include_defaults=include_defaults)
+
+    initialize_tasks._knows_procedural_evals = True  # type: ignore[attr-defined]
+    TaskManager.initialize_tasks = initialize_tasks

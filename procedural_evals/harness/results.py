@@ -1,0 +1,77 @@
+"""An lmms-eval results folder, read back: aggregated numbers and the record of every item."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+RESULTS = "_results.json"
+# The metric under which a task's samples hold the item's whole record; tasks of lmms-eval's own
+# have none.
+RECORD_KEYS = ("accuracy", "judge", "score")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its results file, what lmms-eval wrote there, and the items' records by task."""
+
+    path: Path
+    results: dict[str, Any]
+    records: dict[str, list[Record]]
+
+    @property
+    def model(self) -> str:
+        """Model name and arguments, as given on the command line."""
+        config = self.results.get("config", {})
+        return f"{config.get('model')} ({config.get('model_args')})"
+
+    def expected(self, task: str) -> int:
+        """How many items the task has, with the run's --limit."""
+        return int(self.results["n-samples"][task]["effective"])
+
+
+def results_files(folder: Path) -> set[Path]:
+    """All results files below the folder."""
+    return set(folder.rglob(f"*{RESULTS}")) if folder.is_dir() else set()
+
+
+def load_run(path: Path) -> Run:
+    """The run of a results file, or the newest one below a folder.
+
+    Raises FileNotFoundError when there is none, ValueError for a sample without a record.
+    """
+    if path.is_dir():
+        files = sorted(results_files(path), key=lambda file: file.name)
+        if not files:
+            raise FileNotFoundError(f"{path}: no *{RESULTS} below it; did the run finish?")
+        path = files[-1]
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such results file")
+    results = json.loads(path.read_text(encoding="utf-8"))
+    prefix = path.name.removesuffix(RESULTS)
+    records = {
+        task: _records(path.parent / f"{prefix}_samples_{task}.jsonl")
+        for task in results.get("configs", {})
+    }
+    return Run(path, results, records)
+
+
+def _records(file: Path) -> list[Record]:
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no samples; run with --log_samples")
+    with file.open(encoding="utf-8") as lines:
+        samples = [json.loads(line) for line in lines]
+    return [_record(sample, file) for sample in samples]
+
+
+def _record(sample: Mapping[str, Any], file: Path) -> Record:
+    for key in RECORD_KEYS:
+        record = sample.get(key)
+        if isinstance(record, dict) and "id" in record:
+            return record
+    raise ValueError(f"{file}: sample {sample.get('doc_id')} has no record of this package")

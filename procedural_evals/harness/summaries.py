@@ -1,0 +1,102 @@
+"""The score table of a task, made from its items' records: intervals, counts, chance, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from procedural_evals.harness.records import Record, answered_records, choice_summary
+from procedural_evals.scores.choice_accuracy import ChoiceScores
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a score table; `score`, `low` and `high` in the scale the heading names."""
+
+    label: str
+    n: int
+    score: float
+    low: float
+    high: float
+    extra: dict[str, float | None] = field(default_factory=dict)
+
+
+def choice_rows(records: Sequence[Record]) -> Iterator[Row]:
+    """Accuracy over all and by task, beside the two chance rows and the rate of no parse."""
+    scores = choice_summary(records)
+    yield _choice_row("all", scores)
+    for task, part in scores.tasks.items():
+        yield _choice_row(task, part)
+
+
+def _choice_row(label: str, scores: ChoiceScores) -> Row:
+    extra = {
+        "random": scores.random_chance,
+        "most frequent": scores.most_frequent_chance,
+        "no parse %": scores.parse_failure_rate,
+    }
+    return Row(label, scores.n, scores.accuracy, scores.low, scores.high, extra)
+
+
+# A benchmark's records say of which kind they are; each kind has its table.
+ROWS: dict[str, tuple[str, Callable[[Sequence[Record]], Iterator[Row]]]] = {
+    "choice": ("accuracy", choice_rows),
+}
+
+
+def rows(records: Sequence[Record]) -> list[Row]:
+    """The lines of the task's table; none when no item was answered."""
+    scored = answered_records(records)
+    return list(ROWS[scored[0]["kind"]][1](scored)) if scored else []
+
+
+def table(records: Sequence[Record]) -> str:
+    """The task's table as text, with the counts it rests on."""
+    lines = rows(records)
+    scored = answered_records(records)
+    counts = f"{len(scored)} of {len(records)} items answered"
+    if not lines:
+        return f"  no score: {counts}"
+    heading = ROWS[scored[0]["kind"]][0]
+    extras = list(lines[0].extra)
+    titles = ["", "n", heading, "95 % interval", *extras]
+    cells = [
+        [
+            row.label,
+            str(row.n),
+            f"{row.score:.2f}",
+            f"[{row.low:.2f}, {row.high:.2f}]",
+            *(_number(row.extra.get(name)) for name in extras),
+        ]
+        for row in lines
+    ]
+    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    text = [
+        "  ".join(
+            ["", line[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        )
+        for line in (titles, *cells)
+    ]
+    return "\n".join([*text, f"  {counts}"])
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def shortfalls(records: Sequence[Record], expected: int) -> dict[str, list[str]]:
+    """Items that have no score, a line each: "failed", "unjudged", "missing", "repeated"."""
+    kinds: dict[str, list[str]] = {}
+    for record in records:
+        if record["failure"] is not None:
+            kinds.setdefault("failed", []).append(f"{record['id']}: {record['failure']}")
+        elif record.get("unjudged"):
+            kinds.setdefault("unjudged", []).append(f"{record['id']}: {record['unjudged']}")
+    ids = [record["id"] for record in records]
+    if len(ids) != len(set(ids)):
+        repeated = sorted({i for i in ids if ids.count(i) > 1})
+        kinds["repeated"] = [f"{i}: scored more than once" for i in repeated]
+    if len(set(ids)) < expected:
+        kinds["missing"] = [f"{expected - len(set(ids))} of {expected} items have no record"]
+    return kinds
