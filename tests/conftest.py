@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = Path(__file__).resolve().parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` writes the snapshots anew instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="write the snapshots anew")
 
 
 def _shared_folder() -> Path | None:

@@ -121,19 +121,36 @@ class FlatPackBench(BenchmarkBuilder):
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         source = self.source()
-        return [datasets.SplitGenerator(name=datasets.Split.TEST, gen_kwargs={"source": source})]
-
-    def _generate_examples(self, source: sources.Source) -> Iterator[tuple[int, dict[str, Any]]]:
         layout = FlatPackLayout(source.folder, self.config.variant, self.config.shuffle_seed)
+        # Read here: an error in a generator would reach the user as "an error occurred". As a list
+        # the rows are shared out when several processes build the pictures (num_proc=).
+        rows = list(layout.rows())
+        revision = self.revision_of(source, layout.questions_file)
+        return [
+            datasets.SplitGenerator(
+                name=datasets.Split.TEST, gen_kwargs={"rows": rows, "revision": revision}
+            )
+        ]
+
+    def _generate_examples(
+        self, rows: list[dict[str, Any]], revision: str
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         prompts = _Prompts(self.config.style)
-        revision = None
-        for number, row in enumerate(layout.rows()):
-            revision = revision or self.revision_of(source, layout.questions_file)
-            problems = row["problems"]
-            frames = row.pop("frames")
-            row["visual_prompts"] = prompts.of(row, frames, problems)
-            row["video"] = checked_video(row["video"], problems)
-            yield number, {**row, "revision": revision}
+        for row in rows:
+            problems = list(row["problems"])
+            pictures = prompts.of(row, row["frames"], problems)
+            video = checked_video(row["video"], problems)
+            columns = {key: value for key, value in row.items() if key != "frames"}
+            yield (
+                row["id"],
+                columns
+                | {
+                    "visual_prompts": pictures,
+                    "video": video,
+                    "problems": problems,
+                    "revision": revision,
+                },
+            )
 
 
 class _Prompts:

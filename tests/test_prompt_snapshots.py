@@ -1,0 +1,79 @@
+"""Every prompt of every sample task, kept as text: a change of a word shows in the diff.
+
+After a change that is meant, `pytest tests/test_prompt_snapshots.py --update-golden` writes them.
+"""
+
+import datasets
+import pytest
+
+from procedural_evals import folders
+from procedural_evals.harness.plugin import task_names
+
+from .conftest import GOLDEN
+
+SAMPLE_TASKS = sorted(
+    name for name in task_names() if name.endswith("_sample") and not name.endswith("_all_sample")
+)
+
+
+def task_config(name):
+    from lmms_eval.utils import load_yaml_config
+
+    (file,) = folders.lmms_tasks().rglob(f"{name}.yaml")
+    return load_yaml_config(str(file), mode="full")
+
+
+def as_text(messages):
+    lines = []
+    for message in messages:
+        lines.append(f"<{message['role']}>")
+        for part in message["content"]:
+            if part["type"] == "text":
+                lines.append(part["text"])
+            elif part["type"] == "image":
+                lines.append(f"[image {part['url'].size[0]}x{part['url'].size[1]}]")
+            else:
+                lines.append(f"[{part['type']}]")
+    return "\n".join(lines)
+
+
+def one_row_of_each_kind(rows):
+    """The first row of each label of the finest ClassLabel column there is."""
+    column = next(
+        name
+        for name in ("template", "question_type", "qa_type", "label", "mode")
+        if name in rows.features
+    )
+    seen = {}
+    for position, value in enumerate(rows[column]):
+        seen.setdefault(value, position)
+    feature = rows.features[column]
+    for value, position in sorted(seen.items(), key=lambda item: str(item[0])):
+        label = feature.int2str(value) if isinstance(feature, datasets.ClassLabel) else value
+        yield label, rows[position]
+
+
+@pytest.mark.parametrize("task", SAMPLE_TASKS)
+def test_the_prompts_are_the_ones_on_file(task, request, tmp_path):
+    config = task_config(task)
+    rows = datasets.load_dataset(
+        config["dataset_path"],
+        config["dataset_name"],
+        split=config["test_split"],
+        cache_dir=str(tmp_path),
+        **config.get("dataset_kwargs", {}),
+    )
+    text = "\n".join(
+        f"=== {label} ===\n{as_text(config['doc_to_messages'](row))}\n"
+        for label, row in one_row_of_each_kind(rows)
+    )
+    file = GOLDEN / "prompts" / f"{task}.txt"
+    if request.config.getoption("--update-golden"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert file.is_file(), f"no {file.name}; write it with --update-golden"
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_no_snapshot_is_left_of_a_task_that_is_gone():
+    assert {file.stem for file in (GOLDEN / "prompts").glob("*.txt")} <= set(SAMPLE_TASKS)
