@@ -261,6 +261,26 @@ def test_the_evaluate_module_takes_whole_numbers_and_missing_answers(metric):
     assert found["unanswered"] == 1
 
 
+@pytest.mark.parametrize(
+    ("predictions", "references", "message"),
+    [
+        (["a", 1], ["a", "b"], "labels of two types"),
+        ([1.7], [1], "predictions: item 0 is 1.7"),
+        ([True], [1], "predictions: item 0 is True"),
+    ],
+)
+def test_the_evaluate_module_never_turns_one_label_into_another(
+    metric, predictions, references, message
+):
+    with pytest.raises(ValueError, match=message):
+        metric.compute(predictions=predictions, references=references)
+
+
+def test_the_evaluate_module_takes_a_missing_answer_in_the_first_place(metric):
+    assert metric.compute(predictions=[None, "a"], references=["a", "a"])["unanswered"] == 1
+    assert metric.compute(predictions=[None, 1], references=[1, 1])["unanswered"] == 1
+
+
 def test_the_evaluate_module_refuses_a_missing_reference(metric):
     with pytest.raises(ValueError, match="references: item 1 is None"):
         metric.compute(predictions=["a", "b"], references=["a", None])
