@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _shared_folder() -> Path | None:
-    """The folder with `data/` and `cases/`: the environment's choice, or the checkout's neighbour."""
+    """The folder with `data/` and `cases/`: as the environment says, or beside the checkout."""
     chosen = os.environ.get("PROCEDURAL_EVALS_TEST_DATA")
     folder = Path(chosen) if chosen else ROOT.parent / "shared"
     return folder if (folder / "data").is_dir() else None
