@@ -8,8 +8,8 @@ from typing import Any
 import datasets
 import evaluate
 
+from procedural_evals.harness.label_metric import KINDS, LabelMetric
 from procedural_evals.scores.classification import bootstrap_scores, classification_scores
-from procedural_evals.scores.labels import label_kind
 from procedural_evals.scores.uncertainty import DRAWS
 
 _DESCRIPTION = """
@@ -54,7 +54,7 @@ def _features(kind: str) -> datasets.Features:
     return datasets.Features({"predictions": labels, "references": labels})
 
 
-class MacroF1(evaluate.Metric):
+class MacroF1(LabelMetric, evaluate.Metric):
     """Macro-F1 and its companions; see the card beside this file."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -62,23 +62,8 @@ class MacroF1(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            features=[_features("string"), _features("int64")],
+            features=[_features(kind) for kind in KINDS],
         )
-
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
-        """Check that all labels have one type, and take them in."""
-        # The storage behind would cut 1.5 to 1 and turn 1 into "1".
-        choices = self.info.features
-        self.info.features = _features(label_kind(predictions=predictions, references=references))
-        try:
-            super().add_batch(predictions=predictions, references=references, **inputs)
-        finally:
-            self.info.features = choices
-
-    def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
-        # No answer (None) is no label, also where the base class looks for a string.
-        if obj is not None:
-            super()._enforce_nested_string_type(schema, obj)
 
     def _compute(
         self,

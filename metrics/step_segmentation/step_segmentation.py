@@ -8,7 +8,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from procedural_evals.scores.labels import label_kind
+from procedural_evals.harness.label_metric import KINDS, LabelMetric
 from procedural_evals.scores.segmentation import (
     THRESHOLDS,
     detections,
@@ -60,7 +60,7 @@ def _features(kind: str) -> datasets.Features:
     return datasets.Features({"predictions": labels, "references": labels})
 
 
-class StepSegmentation(evaluate.Metric):
+class StepSegmentation(LabelMetric, evaluate.Metric):
     """Segmental F1, edit and MoF; see the card beside this file."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -68,18 +68,8 @@ class StepSegmentation(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            features=[_features("string"), _features("int64")],
+            features=[_features(kind) for kind in KINDS],
         )
-
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
-        """Check that all labels have one type, and take them in."""
-        # The storage behind would cut 1.5 to 1 and turn 1 into "1".
-        choices = self.info.features
-        self.info.features = _features(label_kind(predictions=predictions, references=references))
-        try:
-            super().add_batch(predictions=predictions, references=references, **inputs)
-        finally:
-            self.info.features = choices
 
     def _compute(
         self,
