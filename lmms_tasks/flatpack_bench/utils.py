@@ -4,9 +4,15 @@ from procedural_evals.harness.protocols import MultipleChoice
 
 TASKS = ("track", "tord", "tloc", "mate")
 
-VIDEO = MultipleChoice("flatpack_bench", "video", ("video", "visual_prompts"), TASKS)
-IMAGE_ONLY = MultipleChoice("flatpack_bench", "image_only", ("visual_prompts",), TASKS)
-BLIND = MultipleChoice("flatpack_bench", "blind", (), TASKS)
+
+def protocol(template: str, *columns: str) -> MultipleChoice:
+    """Flat-Pack Bench's protocol with these media, in this order, before the question."""
+    return MultipleChoice("flatpack_bench", template, columns, categories=TASKS)
+
+
+VIDEO = protocol("video", "video", "visual_prompts")
+IMAGE_ONLY = protocol("image_only", "visual_prompts")
+BLIND = protocol("blind")
 
 target = VIDEO.target
 

@@ -2,97 +2,205 @@
 
 A task's `utils.py` makes one protocol an experiment and names its methods; lmms-eval calls
 `messages` for chat models, `visuals` and `text` for simple ones, and `process` for every reply.
+None of them raises for a row whose media cannot be read: the row becomes a failed item.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from procedural_evals import replies
+from PIL import Image
+
+from procedural_evals import replies, video
 from procedural_evals.harness import records
+from procedural_evals.harness.shown import Shown, note, recall
 from procedural_evals.prompts import Template, load_template
 
 Doc = Mapping[str, Any]
 
-CHOICE_METRICS = (
-    "accuracy",
-    "accuracy_low",
-    "accuracy_high",
-    "no_parse_rate",
-    "random_chance",
-    "most_frequent_chance",
-    "answered",
-    "failed",
-)
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+# The word with which a builder's `problems` begin for each media column.
+PROBLEM_WORDS = {
+    "video": "video",
+    "frames": "video",
+    "visual_prompts": "visual prompt",
+    "parts_image": "parts image",
+}
 
 
 @dataclass(frozen=True)
-class MultipleChoice:
-    """Flat-Pack Bench's protocol: video, then the visual prompts, then instruction and question.
+class FramePlan:
+    """How many frames of a clip are shown, chosen by which rule, at which size (width, height)."""
+
+    count: int
+    rule: str = "uniform"
+    size: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Media first, in the order of `columns`, then the filled template: one user message.
 
     Attributes:
         benchmark: folder of the prompt templates.
-        template: name of the template; `_one_image` or `_two_images` is added to it where visual
-            prompts are shown.
-        columns: the media columns shown, in the order shown: "video", "visual_prompts".
-        categories: names of the row's `task` labels.
-        metrics: names of the task's metrics, as in its YAML.
+        template: name of the template.
+        columns: the media shown, in order: "video" (the file itself), "frames" (pictures sampled
+            from the clip by `plan`), "visual_prompts", "parts_image".
+        plan: how frames are sampled, where they are shown.
+        metrics: names of the task's metrics, as in its YAML; the first one's values are the whole
+            records.
     """
 
     benchmark: str
     template: str
-    columns: tuple[str, ...]
-    categories: tuple[str, ...]
-    metrics: tuple[str, ...] = CHOICE_METRICS
+    columns: tuple[str, ...] = ()
+    plan: FramePlan | None = None
+    metrics: tuple[str, ...] = ()
+
+    # ---- what a model is shown ----------------------------------------------------------------
+
+    def messages(self, doc: Doc) -> list[dict[str, Any]]:
+        """One user message; for a row that cannot be shown, the failure mark and the reason."""
+        media, text = self._shown(doc)
+        content = [
+            {"type": "video" if isinstance(each, str) else "image", "url": each} for each in media
+        ]
+        return [{"role": "user", "content": [*content, {"type": "text", "text": text}]}]
 
     def visuals(self, doc: Doc) -> list[Any]:
-        """The media of a row for models that take them before the text; empty if one is missing."""
-        if records.failure_of(doc, "", self.columns):
-            return []
-        visuals: list[Any] = []
-        for column in self.columns:
-            visuals += [doc["video"]["path"]] if column == "video" else doc[column]
-        return visuals
+        """The media of a row, for models that take them before the text."""
+        return self._shown(doc)[0]
 
     def text(self, doc: Doc) -> str:
-        """The filled template; for a row whose media are missing, the failure mark and why."""
-        failure = records.failure_of(doc, "", self.columns)
-        if failure:
-            return f"{replies.FAILURE_MARKS[1]}] {failure}"
-        options = "\n".join(
-            f"{letter}. {option}"
-            for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", doc["options"], strict=False)
-        )
-        return self.template_of(doc).fill(question=doc["question"], options=options)
+        """The filled template, for models that take the media apart."""
+        return self._shown(doc)[1]
 
     def template_of(self, doc: Doc) -> Template:
-        """The template for this row's number of visual prompts."""
+        """The template of this row."""
+        return load_template(self.benchmark, self.template)
+
+    def values(self, doc: Doc, frame_times: Sequence[float]) -> dict[str, str]:
+        """What fills the template's placeholders."""
+        raise NotImplementedError
+
+    def _shown(self, doc: Doc) -> tuple[list[Any], str]:
+        template = self.template_of(doc)
+        failure = self._problem(doc)
+        times: tuple[float, ...] = ()
+        media: list[Any] = []
+        if failure is None:
+            try:
+                media, times = self._media(doc)
+            except (OSError, ValueError) as error:
+                failure = f"{type(error).__name__}: {error}"
+        note(template.id, str(doc["id"]), Shown(times, failure))
+        if failure is not None:
+            return [], f"{replies.FAILURE_MARKS[1]}] {failure}"
+        return media, template.fill(**self.values(doc, times))
+
+    def _problem(self, doc: Doc) -> str | None:
+        words = tuple(PROBLEM_WORDS[column] for column in self.columns)
+        found = [problem for problem in doc["problems"] if problem.startswith(words)]
+        return "; ".join(found) or None
+
+    def _media(self, doc: Doc) -> tuple[list[Any], tuple[float, ...]]:
+        media: list[Any] = []
+        times: tuple[float, ...] = ()
+        for column in self.columns:
+            if column == "frames":
+                pictures, times = self._frames(doc)
+                media += pictures
+            elif column == "video":
+                media.append(doc["video"]["path"])
+            elif column == "visual_prompts":
+                media += doc[column]
+            else:
+                media.append(doc[column])
+        return media, times
+
+    def _frames(self, doc: Doc) -> tuple[list[Image.Image], tuple[float, ...]]:
+        if self.plan is None:
+            raise ValueError(f"{self.benchmark}/{self.template}: frames are shown without a plan")
+        return _sampled(doc["video"]["path"], doc["clip_start"], doc["clip_end"], self.plan)
+
+    # ---- what becomes of its reply ------------------------------------------------------------
+
+    def failure(self, doc: Doc, reply: str) -> str | None:
+        """Why this item is no answer: its media could not be shown, or its request failed."""
+        noted = recall(self.template_of(doc).id, str(doc["id"]))
+        return self._problem(doc) or noted.failure or replies.failed_request(reply)
+
+    def common(self, doc: Doc, reply: str) -> records.Record:
+        """The fields that every record has."""
+        template = self.template_of(doc).id
+        times = recall(template, str(doc["id"])).frame_times
+        return {
+            "id": str(doc["id"]),
+            "reply": reply,
+            "template": template,
+            "revision": doc["revision"],
+            "failure": self.failure(doc, reply),
+            **({"frame_times": list(times), "decoder": video.DECODER_VERSION} if times else {}),
+        }
+
+    def record(self, doc: Doc, reply: str) -> records.Record:
+        """The whole record of one item."""
+        raise NotImplementedError
+
+    def process(self, doc: Doc, results: Sequence[str]) -> dict[str, records.Record]:
+        """The item's record under every metric of the task."""
+        return records.under_metrics(self.record(doc, results[0]), self.metrics)
+
+
+@lru_cache(maxsize=4)
+def _sampled(
+    path: str, start: float | None, end: float | None, plan: FramePlan
+) -> tuple[list[Image.Image], tuple[float, ...]]:
+    """Frames of a clip and their times; kept for the next call, which asks for the text."""
+    frames, times = video.sample_frames(
+        path, count=plan.count, start=start, end=end, rule=plan.rule, size=plan.size
+    )
+    return [Image.fromarray(frame) for frame in frames], tuple(round(float(t), 3) for t in times)
+
+
+@dataclass(frozen=True)
+class MultipleChoice(Protocol):
+    """Questions with lettered options; the reply names one of the letters.
+
+    Attributes:
+        categories: names of the row's `task` labels.
+    """
+
+    categories: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = field(default=records.CHOICE_METRICS)
+
+    def template_of(self, doc: Doc) -> Template:
+        """The template for this row's number of visual prompts, where they are shown."""
         name = self.template
         if "visual_prompts" in self.columns:
             name += "_two_images" if len(doc["frame_indices"]) > 1 else "_one_image"
         return load_template(self.benchmark, name)
 
-    def messages(self, doc: Doc) -> list[dict[str, Any]]:
-        """One user message, its parts in the order of the protocol."""
-        content = [
-            {"type": "video" if isinstance(visual, str) else "image", "url": visual}
-            for visual in self.visuals(doc)
-        ]
-        return [{"role": "user", "content": [*content, {"type": "text", "text": self.text(doc)}]}]
+    def values(self, doc: Doc, frame_times: Sequence[float]) -> dict[str, str]:
+        """`$question` and `$options`, one lettered line an option."""
+        lettered = zip(LETTERS, doc["options"], strict=False)
+        options = "\n".join(f"{letter}. {option}" for letter, option in lettered)
+        return {"question": doc["question"], "options": options}
 
     def target(self, doc: Doc) -> str:
         """The letter of the correct option."""
         return str(doc["answer_letter"])
 
-    def process(self, doc: Doc, results: Sequence[str]) -> dict[str, records.Record]:
-        """The item's record under every metric of the task."""
-        record = records.choice_record(
-            doc,
-            results[0],
-            needs=self.columns,
+    def record(self, doc: Doc, reply: str) -> records.Record:
+        """The record of one multiple-choice item."""
+        return records.choice_record(
+            self.common(doc, reply),
+            cluster=doc["video_id"],
             category=self.categories[doc["task"]],
-            template=self.template_of(doc).id,
+            gold=doc["answer_letter"],
+            options=doc["options"],
         )
-        return records.choice_metrics(record, self.metrics)

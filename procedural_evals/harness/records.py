@@ -9,61 +9,65 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from procedural_evals import choices, replies
+from procedural_evals import choices
 from procedural_evals.scores import choice_accuracy
 
 Record = dict[str, Any]
 
-
-def failure_of(doc: Mapping[str, Any], reply: str, needs: Sequence[str]) -> str | None:
-    """Why this item is not an answer: its media are missing, or its request failed.
-
-    `needs` names the media columns that the protocol shows; `problems` are those found on load.
-    """
-    words = {"video": "video", "visual_prompts": "visual prompt"}
-    kinds = tuple(words[column] for column in needs)
-    missing = [problem for problem in doc["problems"] if problem.startswith(kinds)]
-    if missing:
-        return "; ".join(missing)
-    return replies.failed_request(reply)
+CHOICE_METRICS = (
+    "accuracy",
+    "accuracy_low",
+    "accuracy_high",
+    "no_parse_rate",
+    "random_chance",
+    "most_frequent_chance",
+    "answered",
+    "failed",
+)
 
 
 def choice_record(
-    doc: Mapping[str, Any], reply: str, *, needs: Sequence[str], category: str, template: str
+    common: Record, *, cluster: str, category: str, gold: str, options: Sequence[str]
 ) -> Record:
-    """The record of one multiple-choice item; never raises for a reply of any form."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(doc["options"])]
-    record: Record = {
+    """The record of one multiple-choice item; a failed one has no letter and no score."""
+    record = common | {
         "kind": "choice",
-        "id": doc["id"],
-        "cluster": doc["video_id"],
+        "cluster": cluster,
         "category": category,
-        "gold": doc["answer_letter"],
-        "num_options": len(doc["options"]),
-        "reply": reply,
-        "template": template,
+        "gold": gold,
+        "num_options": len(options),
         "parser": choices.PARSER_VERSION,
-        "revision": doc["revision"],
-        "failure": failure_of(doc, reply, needs),
     }
     if record["failure"] is None:
-        parsed = choices.parse_choice(reply, letters, doc["options"])
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]
+        parsed = choices.parse_choice(record["reply"], letters, options)
         record |= {
             "letter": parsed.letter,
             "reason": parsed.reason,
-            "score": float(parsed.letter == doc["answer_letter"]),
+            "score": float(parsed.letter == gold),
         }
     return record
 
 
-def choice_metrics(record: Record, names: Sequence[str]) -> dict[str, Record]:
-    """The record under every metric's name: whole under the first, without the reply elsewhere."""
-    brief = {key: record[key] for key in record if key not in ("reply", "score", "reason")}
-    brief["correct"] = record.get("score")
-    return {name: (brief if number else record) for number, name in enumerate(names)}
+# Left out of the copies that only serve further metrics: long, or (the score) a sign to lmms-eval
+# to compute standard errors of its own once more.
+_WHOLE_ONLY = ("reply", "reason", "frame_times")
+
+
+def under_metrics(record: Record, metrics: Sequence[str]) -> dict[str, Record]:
+    """The record under every metric's name: whole under the first, brief under the others."""
+    brief = {key: value for key, value in record.items() if key not in _WHOLE_ONLY}
+    if "score" in brief:
+        brief["scored"] = brief.pop("score")
+    return {name: (brief if number else record) for number, name in enumerate(metrics)}
+
+
+def score_of(record: Record) -> float:
+    """The item's score, from a whole record or a brief one."""
+    return float(record["score"] if "score" in record else record["scored"])
 
 
 def answered_records(records: Sequence[Record]) -> list[Record]:
@@ -91,7 +95,7 @@ def choice_summary(records: Sequence[Record]) -> choice_accuracy.ChoiceScores:
     """Scores of the answered items by task, clustered by video; ValueError when there is none."""
     scored = answered_records(records)
     return choice_accuracy.summarise(
-        correct=[r["score"] if "score" in r else r["correct"] for r in scored],
+        correct=[score_of(r) for r in scored],
         parsed=[r["letter"] is not None for r in scored],
         tasks=[r["category"] for r in scored],
         num_options=[r["num_options"] for r in scored],
