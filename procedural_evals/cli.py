@@ -40,7 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--products", type=int, default=4, help="how many products")
     simulate.add_argument("--seed", type=int, default=0)
 
-    commands.add_parser("demo", help="score the reference policies on the embedded sample")
+    demo = commands.add_parser("demo", help="score the reference policies on the embedded sample")
+    demo.add_argument("--output", help="folder for results (default: a new temporary one)")
     return parser
 
 
@@ -72,10 +73,10 @@ def _simulate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _demo() -> int:
+def _demo(options: argparse.Namespace) -> int:
     from procedural_evals.harness import demo
 
-    return demo.run()
+    return demo.run(options.output)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _check_data(options)
         if options.command == "simulate":
             return _simulate(options)
-        return _demo()
+        return _demo(options)
     except (FileNotFoundError, KeyError, ValueError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         print(f"procedural-evals {options.command}: {message}", file=sys.stderr)
