@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,10 @@ def _parser() -> argparse.ArgumentParser:
         description="Every other argument goes to lmms-eval as it is: --model, --tasks, ...",
     )
     run.add_argument("--processes", type=int, default=1, help="processes to start (torchrun)")
+    run.add_argument(
+        "--judge", help="who judges open answers: MODEL, MODEL@http://HOST/v1, lexical or none"
+    )
+    run.add_argument("--judge-concurrency", type=int, help="judge requests at once (default 16)")
     run.add_argument("--allow-failed", action="store_true", help="exit 0 although items failed")
     run.add_argument(
         "--allow-unjudged", action="store_true", help="exit 0 although some have no verdict"
@@ -46,8 +51,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    from procedural_evals.harness import runner
+    from procedural_evals.harness import judging, runner
 
+    if options.judge is not None:
+        os.environ[judging.JUDGE_VARIABLE] = options.judge
+    if options.judge_concurrency is not None:
+        os.environ[judging.CONCURRENCY_VARIABLE] = str(options.judge_concurrency)
     return runner.run(rest, options.processes, options.allow_failed, options.allow_unjudged)
 
 

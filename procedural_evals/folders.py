@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 
 
@@ -29,3 +30,10 @@ def metrics() -> Path:
 def lmms_tasks() -> Path:
     """Folder that holds the lmms-eval tasks and their prompt templates."""
     return _folder("procedural_evals.lmms_tasks")
+
+
+def cache(name: str) -> Path:
+    """A folder for what can be made again: `$PROCEDURAL_EVALS_CACHE/name`, else in ~/.cache."""
+    root = os.environ.get("PROCEDURAL_EVALS_CACHE")
+    default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "procedural-evals"
+    return (Path(root) if root else default).expanduser() / name

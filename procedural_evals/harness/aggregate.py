@@ -1,62 +1,31 @@
 """Aggregation functions that the task files name; each takes the records of all items.
 
-They run once, on the first rank, and never raise (see `records`). Scores are in [0, 100].
+They run once, on the first rank, and never raise (see `records`). Scores are in [0, 100]; a score
+that rests on no item is NaN.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from procedural_evals.harness import open_scores
 from procedural_evals.harness.records import (
     Record,
     answered_records,
     choice_summary,
     never_raises,
 )
+from procedural_evals.scores.choice_accuracy import ChoiceScores
+from procedural_evals.scores.grounding import GroundingSummary
+from procedural_evals.scores.uncertainty import Interval
 
-
-@never_raises
-def accuracy(records: Sequence[Record]) -> float:
-    """Micro average over the answered items; NaN when none was answered."""
-    return choice_summary(records).accuracy if answered_records(records) else math.nan
-
-
-@never_raises
-def accuracy_low(records: Sequence[Record]) -> float:
-    """Low end of the accuracy's 95 % interval, clustered by video."""
-    return choice_summary(records).low if answered_records(records) else math.nan
-
-
-@never_raises
-def accuracy_high(records: Sequence[Record]) -> float:
-    """High end of the accuracy's 95 % interval, clustered by video."""
-    return choice_summary(records).high if answered_records(records) else math.nan
-
-
-@never_raises
-def no_parse_rate(records: Sequence[Record]) -> float:
-    """Share of the answered items whose reply named none of the offered letters."""
-    return choice_summary(records).parse_failure_rate if answered_records(records) else math.nan
-
-
-@never_raises
-def random_chance(records: Sequence[Record]) -> float:
-    """Mean of 100 / number of options."""
-    chance = choice_summary(records).random_chance if answered_records(records) else None
-    return math.nan if chance is None else chance
-
-
-@never_raises
-def most_frequent_chance(records: Sequence[Record]) -> float:
-    """Accuracy of always giving the commonest correct letter."""
-    chance = choice_summary(records).most_frequent_chance if answered_records(records) else None
-    return math.nan if chance is None else chance
+Aggregation = Callable[[Sequence[Record]], float]
 
 
 @never_raises
 def answered(records: Sequence[Record]) -> float:
-    """How many items were answered: the denominator of the scores."""
+    """How many items were answered: the most that a score can rest on."""
     return float(len(answered_records(records)))
 
 
@@ -64,3 +33,60 @@ def answered(records: Sequence[Record]) -> float:
 def failed(records: Sequence[Record]) -> float:
     """How many items were not answered: their media are missing or their request failed."""
     return float(len(records) - len(answered_records(records)))
+
+
+def _choice(name: str, value: Callable[[ChoiceScores], float | None]) -> Aggregation:
+    @never_raises
+    def function(records: Sequence[Record]) -> float:
+        found = value(choice_summary(records)) if answered_records(records) else None
+        return math.nan if found is None else found
+
+    function.__name__ = name
+    return function
+
+
+accuracy = _choice("accuracy", lambda scores: scores.accuracy)
+accuracy_low = _choice("accuracy_low", lambda scores: scores.low)
+accuracy_high = _choice("accuracy_high", lambda scores: scores.high)
+no_parse_rate = _choice("no_parse_rate", lambda scores: scores.parse_failure_rate)
+random_chance = _choice("random_chance", lambda scores: scores.random_chance)
+most_frequent_chance = _choice("most_frequent_chance", lambda scores: scores.most_frequent_chance)
+
+
+def _judged(name: str, value: Callable[[Interval], float]) -> Aggregation:
+    @never_raises
+    def function(records: Sequence[Record]) -> float:
+        interval = open_scores.judge_interval(records)
+        return math.nan if interval is None else value(interval)
+
+    function.__name__ = name
+    return function
+
+
+judge = _judged("judge", lambda interval: interval.mean)
+judge_low = _judged("judge_low", lambda interval: interval.low)
+judge_high = _judged("judge_high", lambda interval: interval.high)
+
+
+@never_raises
+def judged(records: Sequence[Record]) -> float:
+    """How many items have a verdict of every judge: the denominator of the judge's score."""
+    return float(len(open_scores.judged_scores(records)))
+
+
+def _grounded(name: str, value: Callable[[GroundingSummary], float]) -> Aggregation:
+    @never_raises
+    def function(records: Sequence[Record]) -> float:
+        summary = open_scores.grounding(records)
+        return math.nan if summary is None else 100 * value(summary)
+
+    function.__name__ = name
+    return function
+
+
+iou = _grounded("iou", lambda summary: summary.iou.mean)
+iou_low = _grounded("iou_low", lambda summary: summary.iou.low)
+iou_high = _grounded("iou_high", lambda summary: summary.iou.high)
+iop = _grounded("iop", lambda summary: summary.iop.mean)
+iog = _grounded("iog", lambda summary: summary.iog.mean)
+no_span_rate = _grounded("no_span_rate", lambda summary: summary.without_span)

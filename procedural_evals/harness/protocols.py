@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from procedural_evals import replies, video
+from procedural_evals import clips, folders, replies, spans, video
 from procedural_evals.harness import records
 from procedural_evals.harness.shown import Shown, note, recall
 from procedural_evals.prompts import Template, load_template
@@ -26,6 +27,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # The word with which a builder's `problems` begin for each media column.
 PROBLEM_WORDS = {
     "video": "video",
+    "clip": "video",
     "frames": "video",
     "visual_prompts": "visual prompt",
     "parts_image": "parts image",
@@ -48,8 +50,9 @@ class Protocol:
     Attributes:
         benchmark: folder of the prompt templates.
         template: name of the template.
-        columns: the media shown, in order: "video" (the file itself), "frames" (pictures sampled
-            from the clip by `plan`), "visual_prompts", "parts_image".
+        columns: the media shown, in order: "video" (the whole file), "clip" (a file that holds
+            only the row's clip), "frames" (pictures sampled from the clip by `plan`),
+            "visual_prompts", "parts_image".
         plan: how frames are sampled, where they are shown.
         metrics: names of the task's metrics, as in its YAML; the first one's values are the whole
             records.
@@ -116,6 +119,8 @@ class Protocol:
                 media += pictures
             elif column == "video":
                 media.append(doc["video"]["path"])
+            elif column == "clip":
+                media.append(str(_clip(doc)))
             elif column == "visual_prompts":
                 media += doc[column]
             else:
@@ -167,6 +172,18 @@ def _sampled(
     return [Image.fromarray(frame) for frame in frames], tuple(round(float(t), 3) for t in times)
 
 
+def _clip(doc: Doc) -> Path:
+    """A file with the row's clip and nothing after its end; the video itself where that is all."""
+    path = Path(doc["video"]["path"])
+    start, end = float(doc["clip_start"] or 0.0), doc["clip_end"]
+    duration = video.probe(path).duration
+    if start == 0 and (end is None or end >= duration):
+        return path
+    return clips.cut_clip(
+        path, start, min(float(end or duration), duration), folders.cache("clips")
+    )
+
+
 @dataclass(frozen=True)
 class MultipleChoice(Protocol):
     """Questions with lettered options; the reply names one of the letters.
@@ -204,3 +221,74 @@ class MultipleChoice(Protocol):
             gold=doc["answer_letter"],
             options=doc["options"],
         )
+
+
+@dataclass(frozen=True)
+class OpenAnswer(Protocol):
+    """Questions that are answered in words and judged under a rubric.
+
+    Attributes:
+        rubric: name of the rubric.
+        cluster: the column whose values intervals are clustered by: the recording, the video.
+        groups: columns by which scores are broken down, with the names of a ClassLabel's values.
+        grounded: whether the reply also holds evidence spans, in seconds from the clip's start.
+    """
+
+    rubric: str = ""
+    cluster: str = "video_id"
+    groups: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    grounded: bool = False
+    metrics: tuple[str, ...] = field(default=records.JUDGED_METRICS)
+
+    def __hash__(self) -> int:
+        """By identity: a protocol is made once."""
+        return id(self)
+
+    def values(self, doc: Doc, frame_times: Sequence[float]) -> dict[str, str]:
+        """`$question`, `$task_graph`, `$duration` and `$frame_times`, in seconds of the clip."""
+        start = float(doc.get("clip_start") or 0.0)
+        end = doc.get("clip_end")
+        return {
+            "question": doc["question"],
+            "task_graph": doc.get("task_graph") or "",
+            "duration": "" if end is None else f"{float(end) - start:.1f}",
+            "frame_times": ", ".join(f"{time - start:.1f}" for time in frame_times),
+        }
+
+    def target(self, doc: Doc) -> str:
+        """The first reference answer."""
+        return str(doc["answers"][0])
+
+    def record(self, doc: Doc, reply: str) -> records.Record:
+        """The record of one open answer: what a judge needs, and the evidence spans."""
+        record = self.common(doc, reply) | {
+            "kind": "grounded" if self.grounded else "judged",
+            "rubric": self.rubric,
+            "cluster": str(doc[self.cluster]),
+            "groups": {name: _label(doc[name], names) for name, names in self.groups.items()},
+            "question": doc["question"],
+            "answers": list(doc["answers"]),
+        }
+        performed = doc.get("performed_steps")
+        if performed is not None:
+            record["steps"] = [step["label"] for step in performed]
+        if record["failure"] is None and self.grounded:
+            answer, parsed = spans.parse_grounded_answer(reply)
+            record |= {
+                "prediction": answer,
+                "spans": [list(span) for span in parsed.spans],
+                "invalid_spans": parsed.invalid,
+                "evidence": [[span["start"], span["end"]] for span in doc["evidence"]],
+                "parser": spans.PARSER_VERSION,
+            }
+        elif record["failure"] is None:
+            record["prediction"] = replies.visible_text(reply)
+        return record
+
+
+def _label(value: Any, names: Sequence[str] | None) -> str:
+    if value is None:
+        return "unknown"
+    if names is not None:
+        return str(names[value])
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -27,6 +27,16 @@ CHOICE_METRICS = (
     "answered",
     "failed",
 )
+JUDGED_METRICS = ("judge", "judge_low", "judge_high", "judged", "answered", "failed")
+GROUNDED_METRICS = (
+    "iou",
+    "iou_low",
+    "iou_high",
+    "iop",
+    "iog",
+    "no_span_rate",
+    *JUDGED_METRICS,
+)
 
 
 def choice_record(

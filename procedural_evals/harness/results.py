@@ -13,7 +13,7 @@ Record = dict[str, Any]
 RESULTS = "_results.json"
 # The metric under which a task's samples hold the item's whole record; tasks of lmms-eval's own
 # have none.
-RECORD_KEYS = ("accuracy", "judge", "score")
+RECORD_KEYS = ("accuracy", "judge", "iou", "record")
 
 
 @dataclass(frozen=True)

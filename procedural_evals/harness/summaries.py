@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from procedural_evals.harness import open_scores
+from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import Record, answered_records, choice_summary
 from procedural_evals.scores.choice_accuracy import ChoiceScores
+from procedural_evals.scores.grounding import GroundingSummary
+from procedural_evals.scores.uncertainty import Interval
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,51 @@ def _choice_row(label: str, scores: ChoiceScores) -> Row:
     return Row(label, scores.n, scores.accuracy, scores.low, scores.high, extra)
 
 
+def judged_rows(records: Sequence[Record]) -> Iterator[Row]:
+    """The judge's score over all judged items and by grouping."""
+    interval = open_scores.judge_interval(records)
+    if interval is None:
+        return
+    yield Row("all", len(open_scores.judged_scores(records)), *interval)
+    sizes = Counter(
+        (group, value)
+        for record in records
+        if record["id"] in open_scores.judged_scores(records)
+        for group, value in record["groups"].items()
+    )
+    for (group, value), part in open_scores.judge_breakdown(records).items():
+        yield Row(f"{group}: {value}", sizes[group, value], *part)
+
+
+def grounded_rows(records: Sequence[Record]) -> Iterator[Row]:
+    """Mean IoU of the evidence, beside IoP, IoG and the judge's score."""
+    summary = open_scores.grounding(records)
+    if summary is None:
+        return
+    whole = open_scores.judge_interval(records)
+    parts = open_scores.judge_breakdown(records)
+    yield _grounded_row("all", summary, whole)
+    for group, values in summary.groups.items():
+        for value, part in values.items():
+            yield _grounded_row(f"{group}: {value}", part, parts.get((group, str(value))))
+
+
+def _grounded_row(label: str, summary: GroundingSummary, judge: Interval | None) -> Row:
+    extra = {
+        "IoP": 100 * summary.iop.mean,
+        "IoG": 100 * summary.iog.mean,
+        "no span %": 100 * summary.without_span,
+        "judge": None if judge is None else judge.mean,
+    }
+    mean, low, high = (100 * value for value in summary.iou)
+    return Row(label, summary.items, mean, low, high, extra)
+
+
 # A benchmark's records say of which kind they are; each kind has its table.
 ROWS: dict[str, tuple[str, Callable[[Sequence[Record]], Iterator[Row]]]] = {
     "choice": ("accuracy", choice_rows),
+    "judged": ("judge", judged_rows),
+    "grounded": ("IoU", grounded_rows),
 }
 
 
@@ -55,6 +102,13 @@ def table(records: Sequence[Record]) -> str:
     lines = rows(records)
     scored = answered_records(records)
     counts = f"{len(scored)} of {len(records)} items answered"
+    if scored and "rubric" in scored[0]:
+        verdicts = judge_records(scored)
+        judged = len(open_scores.judged_scores(records))
+        names = ", ".join(judge["id"] for judge in verdicts.judges) or "no judge"
+        counts += f", {judged} of {len(scored)} judged by {names}"
+        if not all(judge["comparable"] for judge in verdicts.judges):
+            counts += " (not comparable with published scores)"
     if not lines:
         return f"  no score: {counts}"
     heading = ROWS[scored[0]["kind"]][0]
@@ -88,11 +142,14 @@ def _number(value: float | None) -> str:
 def shortfalls(records: Sequence[Record], expected: int) -> dict[str, list[str]]:
     """Items that have no score, a line each: "failed", "unjudged", "missing", "repeated"."""
     kinds: dict[str, list[str]] = {}
+    open_records = [record for record in records if "rubric" in record]
+    verdicts = judge_records(open_records)
     for record in records:
         if record["failure"] is not None:
             kinds.setdefault("failed", []).append(f"{record['id']}: {record['failure']}")
-        elif record.get("unjudged"):
-            kinds.setdefault("unjudged", []).append(f"{record['id']}: {record['unjudged']}")
+        elif "rubric" in record and verdicts.score(record["id"]) is None:
+            reason = verdicts.reason(record["id"])
+            kinds.setdefault("unjudged", []).append(f"{record['id']}: {reason}")
     ids = [record["id"] for record in records]
     if len(ids) != len(set(ids)):
         repeated = sorted({i for i in ids if ids.count(i) > 1})

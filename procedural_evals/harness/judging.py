@@ -1,0 +1,134 @@
+"""Which judge a run uses, whether it can be reached, and its verdicts on the run's records.
+
+The judge is chosen by `$PROCEDURAL_EVALS_JUDGE` (or `procedural-evals run --judge`):
+
+    lexical                  offline word overlap; not comparable with published scores
+    none                     keep the answers, judge later
+    MODEL                    a model at OpenAI's address, key in $OPENAI_API_KEY
+    MODEL@http://HOST/v1     a model on any server that speaks OpenAI's protocol
+    MODEL@URL,MODEL@URL      several judges, averaged; each one's verdicts are kept
+
+`$PROCEDURAL_EVALS_JUDGE_CONCURRENCY` says how many requests run at once (16).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.judge.base import Judge, Judgement
+from procedural_evals.judge.cache import ReplyCache
+from procedural_evals.judge.client import DEFAULT_CONCURRENCY
+from procedural_evals.judge.judging import judge_items, make_judge, ping_judges
+from procedural_evals.judge.rubric import JudgeItem
+
+JUDGE_VARIABLE = "PROCEDURAL_EVALS_JUDGE"
+CONCURRENCY_VARIABLE = "PROCEDURAL_EVALS_JUDGE_CONCURRENCY"
+NO_JUDGE = "none"
+
+
+class JudgeNotChosenError(ValueError):
+    """A task needs a judge and none was chosen."""
+
+
+def chosen_judges(rubric: str) -> tuple[Judge, ...]:
+    """The judges of this run with that rubric; empty for `none`.
+
+    Raises JudgeNotChosenError when the variable is unset: a score must not depend on a default.
+    """
+    setting = os.environ.get(JUDGE_VARIABLE, "").strip()
+    if not setting:
+        raise JudgeNotChosenError(
+            "this task's answers are open and need a judge. Choose one with --judge or "
+            f"${JUDGE_VARIABLE}: MODEL, MODEL@http://HOST/v1, lexical (offline, for trying things "
+            f"out), or {NO_JUDGE} (keep the answers)"
+        )
+    if setting == NO_JUDGE:
+        return ()
+    concurrency = int(os.environ.get(CONCURRENCY_VARIABLE, DEFAULT_CONCURRENCY))
+    judges = []
+    for name in setting.split(","):
+        model, _, address = name.strip().partition("@")
+        options: dict[str, Any] = {"base_url": address} if address else {}
+        if model != "lexical":
+            options["concurrency"] = concurrency
+        judges.append(make_judge(model, rubric, **options))
+    return tuple(judges)
+
+
+def require_judge(rubric: str) -> None:
+    """Stop before the first model request when the judge is not chosen or cannot be reached.
+
+    Only the first of several processes asks. Raises JudgeNotChosenError or JudgeUnreachable.
+    """
+    judges = chosen_judges(rubric)
+    if int(os.environ.get("RANK", "0")) == 0:
+        ping_judges(judges)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The judgements of a run's answered items, by item id and in the order of the judges."""
+
+    judges: tuple[dict[str, Any], ...]
+    rows: Mapping[str, tuple[Judgement, ...]]
+
+    def score(self, item: str) -> float | None:
+        """Mean score of the judges in [0, 100]; None when any of them gave no verdict."""
+        scores = [judgement.score for judgement in self.rows.get(item, ())]
+        if not scores or any(score is None for score in scores):
+            return None
+        return sum(score for score in scores if score is not None) / len(scores)
+
+    def reason(self, item: str) -> str:
+        """Why the item has no score."""
+        if item not in self.rows:
+            return "no judge was asked"
+        lacking = [j for j in self.rows[item] if not j.judged]
+        return "; ".join(f"{j.judge}: {j.reason}" for j in lacking)
+
+
+def judge_records(records: Sequence[Record]) -> Verdicts:
+    """The chosen judges' verdicts on the answered records, all of one rubric.
+
+    Replies are kept on disk, so asking again for the same records costs nothing.
+    """
+    answered = answered_records(records)
+    if not answered:
+        return Verdicts((), {})
+    rubrics = {record["rubric"] for record in answered}
+    if len(rubrics) > 1:
+        raise ValueError(f"records of several rubrics: {', '.join(sorted(rubrics))}")
+    items = tuple(_item(record) for record in answered)
+    setting = (os.environ.get(JUDGE_VARIABLE), os.environ.get(CONCURRENCY_VARIABLE))
+    return _judged(items, rubrics.pop(), setting)
+
+
+def _item(record: Record) -> JudgeItem:
+    steps = record.get("steps")
+    return JudgeItem(
+        record["id"],
+        record["prediction"],
+        tuple(record["answers"]),
+        record["question"],
+        None if steps is None else tuple(steps),
+        record.get("context") or "",
+    )
+
+
+@lru_cache(maxsize=8)  # several metrics of one task ask for the same verdicts
+def _judged(
+    items: tuple[JudgeItem, ...], rubric: str, setting: tuple[str | None, str | None]
+) -> Verdicts:
+    judges = chosen_judges(rubric)
+    if not judges:
+        return Verdicts((), {})
+    with ReplyCache() as cache:
+        judging = judge_items(items, judges, cache)
+    return Verdicts(
+        judging.judges, {item.id: row for item, row in zip(items, judging.rows, strict=True)}
+    )

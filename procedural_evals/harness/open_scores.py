@@ -1,0 +1,57 @@
+"""Scores of open answers from their records: the judge's, and the grounding of the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from procedural_evals.harness.judging import judge_records
+from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.scores.grounding import GroundingSummary, grounded_iou, grounding_summary
+from procedural_evals.scores.uncertainty import Interval, bootstrap_mean
+
+
+def judged_scores(records: Sequence[Record]) -> dict[str, float]:
+    """The judge's score in [0, 100] of every item that has one, by id; averaged over judges."""
+    verdicts = judge_records(records)
+    scores = {record["id"]: verdicts.score(record["id"]) for record in answered_records(records)}
+    return {item: score for item, score in scores.items() if score is not None}
+
+
+def judge_interval(records: Sequence[Record]) -> Interval | None:
+    """Mean of the judge's scores with its interval, clustered; None when no item has one."""
+    scores = judged_scores(records)
+    clusters = {record["id"]: record["cluster"] for record in records}
+    if not scores:
+        return None
+    return bootstrap_mean(list(scores.values()), [clusters[item] for item in scores])
+
+
+def judge_breakdown(records: Sequence[Record]) -> Mapping[tuple[str, str], Interval]:
+    """The judge's score by (grouping, value), each with its interval."""
+    scores = judged_scores(records)
+    members: dict[tuple[str, str], list[Record]] = {}
+    for record in answered_records(records):
+        if record["id"] in scores:
+            for group, value in record["groups"].items():
+                members.setdefault((group, value), []).append(record)
+    return {
+        key: bootstrap_mean([scores[r["id"]] for r in group], [r["cluster"] for r in group])
+        for key, group in sorted(members.items())
+    }
+
+
+def grounding(records: Sequence[Record]) -> GroundingSummary | None:
+    """IoU, IoP and IoG of the evidence, in [0, 1], over all items and by grouping."""
+    answered = answered_records(records)
+    if not answered:
+        return None
+    groupings = {
+        name: [record["groups"][name] for record in answered] for name in answered[0]["groups"]
+    }
+    return grounding_summary(
+        grounded_iou(
+            [record["spans"] for record in answered], [record["evidence"] for record in answered]
+        ),
+        [record["cluster"] for record in answered],
+        groupings,
+    )
