@@ -1,0 +1,1 @@
+"""DYAD: a session export becomes clean records, manifests, contexts, and reference systems."""

@@ -1,0 +1,141 @@
+"""Causal step understanding: labels at 1 Hz, frames that may be looked at, and the scores.
+
+At each whole second the question is which of the eight steps goes on; only frames at or before
+that second are given (DYAD, section IV-B).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from procedural_evals.dyad.records import Corpus, Session
+from procedural_evals.dyad.splits import development_sessions, split_of
+from procedural_evals.scores.segmentation import THRESHOLDS, segment_counts
+
+RATE = 1.0
+LOOKBACK = 4
+#: Stands for a second without an annotated step, on both sides, when sequences are scored.
+NO_STEP = "no_step"
+#: Stands for a second to which a system gave no answer: a wrong step of its own.
+NO_ANSWER = "no_answer"
+
+
+@dataclass(frozen=True)
+class StepTrack:
+    """One session's labels.
+
+    Attributes:
+        session, participant, split: bookkeeping; split is development (validation) or test.
+        times: decision times, seconds on the session's clock, 1 / rate apart.
+        labels: the step at each time, None where none is annotated.
+    """
+
+    session: str
+    participant: str
+    split: str
+    times: tuple[float, ...]
+    labels: tuple[str | None, ...]
+
+    def labelled(self) -> list[tuple[float, str]]:
+        """The decision times that count, with their labels."""
+        pairs = zip(self.times, self.labels, strict=True)
+        return [(time, label) for time, label in pairs if label is not None]
+
+
+def step_labels(session: Session, times: Sequence[float]) -> tuple[str | None, ...]:
+    """The step whose interval [start, end) holds each time, None where no labelled one does.
+
+    Where intervals overlap, the one that started last goes on: a step ends when another begins.
+    """
+    labels: list[str | None] = [None] * len(times)
+    grid = np.asarray(times, np.float64)
+    # Steps are in the order of their starts, so a later one overwrites.
+    for step in session.steps:
+        if step.start is not None and step.end is not None and step.step is not None:
+            first, stop = np.searchsorted(grid, [step.start, step.end], side="left")
+            labels[first:stop] = [step.step] * int(stop - first)
+    return tuple(labels)
+
+
+def step_tracks(corpus: Corpus, rate: float = RATE) -> tuple[StepTrack, ...]:
+    """A track for each session, from its first frame's second to its end."""
+    if not rate > 0:
+        raise ValueError(f"rate: {rate} Hz; above 0 is needed")
+    development = development_sessions(corpus)
+    tracks = []
+    for session in corpus.sessions:
+        begin = float(session.frame_times[0]) if session.frame_times.size else 0.0
+        first, last = math.ceil(begin * rate), math.floor(session.duration * rate)
+        times = tuple(round(n / rate, 6) for n in range(first, last + 1))
+        tracks.append(
+            StepTrack(
+                session=session.id,
+                participant=session.participant,
+                split=split_of(session, development),
+                times=times,
+                labels=step_labels(session, times),
+            )
+        )
+    return tuple(tracks)
+
+
+def lookback(
+    session: Session, time: float, count: int = LOOKBACK, spacing: float = 1.0
+) -> tuple[int, ...]:
+    """Numbers of the frames on screen at time, time - spacing, ...: oldest first, none later.
+
+    Early in a session the first frame stands for what was before it. ValueError when no frame had
+    been taken by `time`.
+    """
+    moments = time - spacing * np.arange(count - 1, -1, -1)
+    numbers = np.searchsorted(session.frame_times, np.round(moments, 6), side="right") - 1
+    if numbers.size == 0 or numbers[-1] < 0:
+        raise ValueError(f"{session.id}: no frame at or before {time} s")
+    return tuple(int(n) for n in np.maximum(numbers, 0))
+
+
+def step_scores(
+    tracks: Sequence[StepTrack],
+    predictions: Mapping[tuple[str, float], str | None],
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> dict[str, float]:
+    """Segment F1, edit and MoF of predicted steps, each in [0, 100], and the counts behind them.
+
+    Args:
+        tracks: the sessions to score.
+        predictions: label for each (session, time) that has one in its track; None is no answer.
+        thresholds: tIoU thresholds.
+
+    Returns:
+        f1@T, edit and mof as in `scores.segmentation.segment_scores`; sequences, frames. Seconds
+        without an annotated step separate segments, but are no segments, and do not count for mof.
+
+    Raises:
+        ValueError: naming (session, time) pairs that are missing or asked for by nobody.
+    """
+    wanted = {(track.session, time) for track in tracks for time, _ in track.labelled()}
+    missing, strange = sorted(wanted - set(predictions)), sorted(set(predictions) - wanted)
+    if missing or strange:
+        raise ValueError(
+            f"predictions: {len(missing)} labelled seconds have none {missing[:5]}, and "
+            f"{len(strange)} belong to no labelled second {strange[:5]}"
+        )
+    predicted, true = [], []
+    for track in tracks:
+        answers = [
+            NO_STEP if label is None else predictions[track.session, time] or NO_ANSWER
+            for time, label in zip(track.times, track.labels, strict=True)
+        ]
+        predicted.append(answers)
+        true.append([NO_STEP if label is None else label for label in track.labels])
+    counts = segment_counts(predicted, true, thresholds, NO_STEP)
+    scores = counts.scores()
+    # Seconds without a step agree by construction: they are taken out of both counts.
+    empty = int(counts.frames.sum()) - len(wanted)
+    if wanted:
+        scores["mof"] = 100 * (int(counts.correct.sum()) - empty) / len(wanted)
+    return {**scores, "sequences": len(tracks), "frames": len(wanted)}
