@@ -199,7 +199,7 @@ def test_a_benchmark_registers_its_own_policies(baseline, monkeypatch) -> None:
     monkeypatch.setattr("procedural_evals.harness.policies._REGISTERED", {})
     words = Policies(
         oracle=lambda row: row["truth"],
-        random=lambda row, generator: generator.choice(["yes", "no"]),
+        random=lambda row, generator, rows: generator.choice(["yes", "no"]),
         most_frequent=lambda rows: Counter(row["truth"] for row in rows).most_common(1)[0][0],
     )
     register_policies("ours", words)

@@ -47,7 +47,7 @@ def test_the_aggregated_numbers_are_those_of_the_items(random_run):
     for task in FLATPACK:
         numbers = random_run.results["results"][task]
         records = random_run.records[task]
-        mean = 100 * sum(record["score"] for record in records) / len(records)
+        mean = sum(record["score"] for record in records) / len(records)
         assert numbers["accuracy,none"] == pytest.approx(mean)
         assert numbers["accuracy_low,none"] < mean < numbers["accuracy_high,none"]
         assert numbers["answered,none"] == len(records)

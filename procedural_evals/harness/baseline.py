@@ -23,7 +23,7 @@ from loguru import logger
 from procedural_evals.harness.items import Place, Row, failed_reply, name_of, place_of
 from procedural_evals.harness.policies import policies_for
 
-POLICIES = ("random", "most_frequent", "oracle", "file")
+POLICIES = ("random", "most_frequent", "oracle", "ungrounded", "file")
 SCOPES = ("all", "task")
 
 
@@ -35,8 +35,8 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
 
     Args:
         policy: "random", one of the replies that the row admits; "most_frequent", the reply that
-            is right most often in the whole split; "oracle", the right reply; "file", the replies
-            in `path`.
+            is right most often in the whole split; "oracle", the right reply; "ungrounded", the
+            right answer without its evidence; "file", the replies in `path`.
         seed: for "random".
         scope: for "most_frequent", whether the most frequent reply is that of "all" rows of the
             split or that of the row's own "task" (category of question).
@@ -122,7 +122,12 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
         if self._policy == "oracle":
             return policies.oracle(row)
         if self._policy == "random":
-            return policies.random(row, random.Random(f"{self._seed}:{row['id']}"))
+            generator = random.Random(f"{self._seed}:{row['id']}")
+            return policies.random(row, generator, self._split(place))
+        if self._policy == "ungrounded":
+            if policies.ungrounded is None:
+                raise ValueError(f"{place.task} asks for no evidence; use policy=oracle")
+            return policies.ungrounded(row)
         return self._most_frequent(place)[policies.group(row) if self._scope == "task" else None]
 
     def _most_frequent(self, place: Place) -> dict[Hashable, str]:

@@ -6,6 +6,7 @@ looks it up by task name.
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -22,12 +23,15 @@ class Policies:
 
     oracle: Callable[[Row], str]
     """The reply that gets full marks."""
-    random: Callable[[Row, random.Random], str]
-    """A reply drawn evenly from those that the row admits; draws from the generator only."""
+    random: Callable[[Row, random.Random, Sequence[Row]], str]
+    """A reply drawn evenly from those that the row, or all rows of the split, admit; draws from the
+    generator only."""
     most_frequent: Callable[[Sequence[Row]], str]
     """The one reply that is right most often among these rows."""
     group: Callable[[Row], Hashable] = lambda row: None
     """What `scope=task` tells apart: the most frequent reply is found for each value by itself."""
+    ungrounded: Callable[[Row], str] | None = None
+    """The right answer without its evidence, where a task asks for both."""
 
 
 _REGISTERED: dict[str, Policies] = {}
@@ -67,7 +71,7 @@ def _right_letter(row: Row) -> str:
     return LETTERS[row["answer"]]
 
 
-def _random_letter(row: Row, generator: random.Random) -> str:
+def _random_letter(row: Row, generator: random.Random, rows: Sequence[Row]) -> str:
     return choice_reply(LETTERS[generator.randrange(len(row["options"]))])
 
 
@@ -85,4 +89,56 @@ MULTIPLE_CHOICE = Policies(
     group=lambda row: row.get("task"),
 )
 
+
+def _random_answer(row: Row, generator: random.Random, rows: Sequence[Row]) -> str:
+    return str(rows[generator.randrange(len(rows))]["answers"][0])
+
+
+def _most_frequent_answer(rows: Sequence[Row]) -> str:
+    counts = Counter(answer for row in rows for answer in row["answers"])
+    return min(counts, key=lambda answer: (-counts[answer], answer))
+
+
+#: Rows with `answers` (list of texts): the random reply answers some question of the split.
+OPEN = Policies(
+    oracle=lambda row: str(row["answers"][0]),
+    random=_random_answer,
+    most_frequent=_most_frequent_answer,
+    group=lambda row: row.get("question_type"),
+)
+
+
+def grounded_reply(answer: str, evidence: Sequence[tuple[float, float]]) -> str:
+    """The JSON object that the prompts with evidence ask for.
+
+    >>> grounded_reply("It boils.", [(0.0, 2.5)])
+    '{"answer": "It boils.", "evidence": [[0.0, 2.5]]}'
+    """
+    return json.dumps({"answer": answer, "evidence": [list(span) for span in evidence]})
+
+
+def _oracle_grounded(row: Row) -> str:
+    spans = [(span["start"], span["end"]) for span in row["evidence"]]
+    return grounded_reply(row["answers"][0], spans)
+
+
+def _random_grounded(row: Row, generator: random.Random, rows: Sequence[Row]) -> str:
+    """Some answer of the split, and a stretch of the clip whose ends are drawn evenly."""
+    length = row["clip_end"] - row["clip_start"]
+    start, end = sorted(round(generator.uniform(0, length), 1) for _ in range(2))
+    return grounded_reply(_random_answer(row, generator, rows), [(start, end)])
+
+
+#: Rows with `answers` and `evidence`, in seconds from the clip's start.
+GROUNDED = Policies(
+    oracle=_oracle_grounded,
+    random=_random_grounded,
+    most_frequent=lambda rows: grounded_reply(_most_frequent_answer(rows), []),
+    group=lambda row: row.get("question_type"),
+    ungrounded=lambda row: grounded_reply(row["answers"][0], []),
+)
+
 register_policies("flatpack_bench", MULTIPLE_CHOICE)
+register_policies("promqa_assembly", OPEN)
+register_policies("promqa_cooking", OPEN)
+register_policies("procobject_10k", GROUNDED)

@@ -57,7 +57,7 @@ def choice_record(
         record |= {
             "letter": parsed.letter,
             "reason": parsed.reason,
-            "score": float(parsed.letter == gold),
+            "score": 100.0 * (parsed.letter == gold),
         }
     return record
 
@@ -76,7 +76,7 @@ def under_metrics(record: Record, metrics: Sequence[str]) -> dict[str, Record]:
 
 
 def score_of(record: Record) -> float:
-    """The item's score, from a whole record or a brief one."""
+    """The item's score in [0, 100], from a whole record or a brief one."""
     return float(record["score"] if "score" in record else record["scored"])
 
 
@@ -105,7 +105,7 @@ def choice_summary(records: Sequence[Record]) -> choice_accuracy.ChoiceScores:
     """Scores of the answered items by task, clustered by video; ValueError when there is none."""
     scored = answered_records(records)
     return choice_accuracy.summarise(
-        correct=[score_of(r) for r in scored],
+        correct=[score_of(r) == 100 for r in scored],
         parsed=[r["letter"] is not None for r in scored],
         tasks=[r["category"] for r in scored],
         num_options=[r["num_options"] for r in scored],
