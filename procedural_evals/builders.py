@@ -34,6 +34,8 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
 
     NAME: ClassVar[str]
     HUB_REPOS: ClassVar[Sequence[sources.HubRepo]] = ()
+    #: How to get what is not in `HUB_REPOS`, as `check-data` prints it.
+    MEDIA_HINT: ClassVar[str] = ""
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = BenchmarkConfig
     DEFAULT_WRITER_BATCH_SIZE = 64  # small row groups: the rows carry pictures
@@ -47,6 +49,16 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
     def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
         """Every media file that the benchmark's rows name, once, with its kind ("video", ...)."""
         raise NotImplementedError
+
+    @classmethod
+    def beside(cls, folder: Path) -> list[Path]:
+        """Other folders that the rows are read from, whether they are there or not."""
+        return []
+
+    @classmethod
+    def deviations(cls, folder: Path) -> list[str]:
+        """A line for each published figure that the files in the folder do not give."""
+        return []
 
     def source(self) -> sources.Source:
         """The folder to read, downloaded when it has to be."""
@@ -85,6 +97,26 @@ def checked_video(media: sources.Media, problems: list[str]) -> str | None:
     reason = video_problem(media.path)
     if reason:
         problems.append(f"video {reason}")
+        return None
+    return str(media.path)
+
+
+@lru_cache(maxsize=4096)
+def picture_problem(path: Path) -> str | None:
+    """Why this picture cannot be read, or None; each file is decoded once."""
+    try:
+        with Image.open(path) as image:
+            image.load()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        return f"damaged: {path.name}: not a readable picture ({error})"
+    return None
+
+
+def checked_picture(media: sources.Media, problems: list[str], kind: str) -> str | None:
+    """The picture's path, or None with the reason, after its kind, added to the problems."""
+    problem = media.problem if media.path is None else picture_problem(media.path)
+    if problem:
+        problems.append(f"{kind} {problem}")
         return None
     return str(media.path)
 

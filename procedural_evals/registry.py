@@ -94,7 +94,9 @@ def _module_arguments(
     if revision is not None:
         arguments["revision"] = str(revision)
     digest = hashlib.sha256(_code(module).encode())
-    for place in (folder, builder_class(name).sample_folder()):
+    builder = builder_class(name)
+    sample = builder.sample_folder()
+    for place in (folder, sample, *builder.beside(folder or sample)):
         if place is not None and place.is_dir():
             digest.update(sources.fingerprint(place).encode())
     return {"hash": digest.hexdigest(), "builder_kwargs": arguments}

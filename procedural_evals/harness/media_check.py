@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PIL import Image
 from tqdm import tqdm
 
 from procedural_evals import registry, sources
-from procedural_evals.builders import video_problem
+from procedural_evals.builders import picture_problem, video_problem
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".mkv", ".webm", ".mov", ".avi"})
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png"})
@@ -33,6 +32,8 @@ class Report:
     damaged: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     unexpected: list[str] = field(default_factory=list)
+    deviations: list[str] = field(default_factory=list)
+    hint: str = ""
 
     @property
     def complete(self) -> bool:
@@ -49,6 +50,7 @@ class Report:
             "damaged": self.damaged,
             "refused (they leave the data folder)": self.refused,
             "unexpected (no row names them)": self.unexpected,
+            "figures that differ from the published ones": self.deviations,
         }
         for title, files in troubles.items():
             if files:
@@ -58,7 +60,7 @@ class Report:
                     yield f"    ... and {len(files) - shown} more"
         if self.missing or self.damaged:
             yield "  Get the files with:"
-            yield sources.how_to_get(self.name, list(repos))
+            yield from filter(None, (sources.how_to_get(self.name, list(repos)), self.hint))
 
 
 def check(name: str, data_dir: str | None = None, progress: bool = True) -> Report:
@@ -71,9 +73,10 @@ def check(name: str, data_dir: str | None = None, progress: bool = True) -> Repo
     if folder is None:
         raise sources.SourceNotFoundError(
             f"{name}: no --data-dir was given and ${sources.DATA_VARIABLE}/{name} is no folder.\n"
-            f"Get the files with:\n{sources.how_to_get(name, builder.HUB_REPOS)}"
+            f"Get the files with:\n{sources.how_to_get(name, builder.HUB_REPOS)}\n"
+            f"{builder.MEDIA_HINT}".rstrip()
         )
-    report = Report(name, folder)
+    report = Report(name, folder, hint=builder.MEDIA_HINT, deviations=builder.deviations(folder))
     known: set[Path] = set()
     wanted = list(builder.media(folder))
     for kind, media in tqdm(wanted, desc=f"checking {name}", disable=not progress):
@@ -104,9 +107,4 @@ def _content_problem(path: Path | None) -> str | None:
         return None
     if path.suffix.lower() in VIDEO_SUFFIXES:
         return video_problem(path)
-    try:
-        with Image.open(path) as image:
-            image.verify()
-    except (OSError, SyntaxError, ValueError) as error:
-        return f"not a readable picture ({error})"
-    return None
+    return picture_problem(path) if path.suffix.lower() in IMAGE_SUFFIXES else None
