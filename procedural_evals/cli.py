@@ -24,6 +24,9 @@ def _parser() -> argparse.ArgumentParser:
         "--judge", help="who judges open answers: MODEL, MODEL@http://HOST/v1, lexical or none"
     )
     run.add_argument("--judge-concurrency", type=int, help="judge requests at once (default 16)")
+    run.add_argument("--frames", type=int, help="frames shown, instead of the protocol's own")
+    run.add_argument("--sampling", help="uniform or stride_from_end, instead of the protocol's own")
+    run.add_argument("--view", help="camera of the recordings (promqa-assembly)")
     run.add_argument("--allow-failed", action="store_true", help="exit 0 although items failed")
     run.add_argument(
         "--allow-unjudged", action="store_true", help="exit 0 although some have no verdict"
@@ -51,12 +54,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    from procedural_evals.harness import judging, runner
+    from procedural_evals import registry
+    from procedural_evals.harness import judging, protocols, runner
 
-    if options.judge is not None:
-        os.environ[judging.JUDGE_VARIABLE] = options.judge
-    if options.judge_concurrency is not None:
-        os.environ[judging.CONCURRENCY_VARIABLE] = str(options.judge_concurrency)
+    # Through the environment, because lmms-eval runs in a process (or several) of its own.
+    for variable, value in {
+        judging.JUDGE_VARIABLE: options.judge,
+        judging.CONCURRENCY_VARIABLE: options.judge_concurrency,
+        protocols.FRAMES_VARIABLE: options.frames,
+        protocols.SAMPLING_VARIABLE: options.sampling,
+        registry.VIEW_VARIABLE: options.view,
+    }.items():
+        if value is not None:
+            os.environ[variable] = str(value)
     return runner.run(rest, options.processes, options.allow_failed, options.allow_unjudged)
 
 

@@ -20,6 +20,8 @@ from types import ModuleType
 from typing import Any
 
 _SCRIPTS = "procedural_evals.dataset_scripts"
+# Camera of the recordings, for benchmarks that were filmed by several at once.
+VIEW_VARIABLE = "PROCEDURAL_EVALS_VIEW"
 _HOOKED = ("datasets.load", "datasets.inspect")
 
 
@@ -96,6 +98,8 @@ def _module_arguments(
     digest = hashlib.sha256(_code(module).encode())
     builder = builder_class(name)
     sample = builder.sample_folder()
+    if os.environ.get(VIEW_VARIABLE) and hasattr(builder.BUILDER_CONFIG_CLASS, "view"):
+        arguments["view"] = os.environ[VIEW_VARIABLE]
     for place in (folder, sample, *builder.beside(folder or sample)):
         if place is not None and place.is_dir():
             digest.update(sources.fingerprint(place).encode())

@@ -17,8 +17,10 @@ from typing import NamedTuple
 import av
 import numpy as np
 import numpy.typing as npt
+from av.container import InputContainer
 from av.video.frame import VideoFrame
 from av.video.reformatter import Colorspace, Interpolation, VideoReformatter
+from av.video.stream import VideoStream
 
 from procedural_evals.containers import missing_bytes
 from procedural_evals.decoding import (
@@ -125,42 +127,39 @@ class _Painter:
 
 
 def probe(path: StrPath) -> VideoInfo:
-    """What a file says about its video stream; decodes one frame.
+    """What a file says about its video stream; decodes one frame and lists the packets.
 
     Raises `FileNotFoundError` when there is no such file and `VideoError` when it is not a
     readable video.
     """
     with opened(path) as (container, stream):
-        first = next(Feed(container, stream), None)
-        if first is None:
-            raise VideoError(f"{path}: no frame decodes")
-        frame = first[1]
+        frame = _first_frame(path, container, stream)
         turns = _quarter_turns(frame)
-        width, height = (
-            (frame.width, frame.height) if turns % 2 == 0 else (frame.height, frame.width)
-        )
-        base, rate = stream.time_base, frame_rate(stream)
-        # Only MP4's header lists every frame. Elsewhere the duration is an estimate, or counts from
-        # 0 and not from the first frame.
-        exact = container.format.name.startswith("mov")
-        if exact and base and rate and stream.duration and stream.start_time is not None:
-            duration, start = float(stream.duration * base), float(stream.start_time * base)
-            fps = float(rate)
-        else:
-            timeline = timeline_of(path)
-            duration, start = timeline.end, timeline.start_time
-            fps = len(timeline.times) / duration if timeline.numbered or not rate else float(rate)
-        return VideoInfo(
-            path=str(path),
-            width=width,
-            height=height,
-            frames=stream.frames or None,
-            duration=duration,
-            fps=fps,
-            codec=stream.codec_context.name,
-            start_time=start,
-            rotation=90 * turns,
-        )
+        rate = frame_rate(stream)
+        frames = stream.frames or None
+        codec = stream.codec_context.name
+    width, height = (frame.width, frame.height) if turns % 2 == 0 else (frame.height, frame.width)
+    # Headers are not asked for times: they estimate the duration, sum up decoding times, or count
+    # from 0 and not from the first frame.
+    timeline = timeline_of(path)
+    return VideoInfo(
+        path=str(path),
+        width=width,
+        height=height,
+        frames=frames,
+        duration=timeline.end,
+        fps=len(timeline.times) / timeline.end if timeline.numbered or not rate else float(rate),
+        codec=codec,
+        start_time=timeline.start_time,
+        rotation=90 * turns,
+    )
+
+
+def _first_frame(path: StrPath, container: InputContainer, stream: VideoStream) -> VideoFrame:
+    first = next(Feed(container, stream), None)
+    if first is None:
+        raise VideoError(f"{path}: no frame decodes")
+    return first[1]
 
 
 def check_video(path: StrPath) -> str | None:
@@ -171,10 +170,10 @@ def check_video(path: StrPath) -> str | None:
     inside shows only when the frames are read.
     """
     try:
-        with opened(path):
+        with opened(path) as (container, stream):
             lacking = missing_bytes(path)
-        if not lacking:
-            probe(path)
+            if not lacking:
+                _first_frame(path, container, stream)
         if lacking is None:
             timeline_of(path)  # the structure does not tell, the last packet does
     except (VideoError, OSError) as error:
@@ -207,10 +206,28 @@ def _uniform(frames: int, count: int) -> Int64:
     return np.unique(np.linspace(0, frames - 1, count).round().astype(np.int64))
 
 
+def _stride_from_end(times: Float64, count: int) -> Int64:
+    """One frame a second, every k-th counted back from the last: the smallest k that fits.
+
+    ProMQA-Assembly's rule: the last one is always in, and of more seconds than `count` between
+    half of `count` and `count` frames come out.
+
+    >>> _stride_from_end(np.arange(70.0), 25).tolist()[-3:]
+    [63, 66, 69]
+    """
+    _, first = np.unique(np.floor(times), return_index=True)
+    return first[:: -_ceil_ratio(len(first), count)][::-1].astype(np.int64)
+
+
+def _ceil_ratio(a: int, b: int) -> int:
+    return -(-a // b)
+
+
 #: How `count` frames are picked in a range: name -> function of the ascending times of the frames
 #: there (seconds, float64 [n]) and of the count, returning distinct ascending indices into them.
 RULES: dict[str, Callable[[Float64, int], Int64]] = {
-    "uniform": lambda times, count: _uniform(len(times), count)
+    "uniform": lambda times, count: _uniform(len(times), count),
+    "stride_from_end": _stride_from_end,
 }
 
 
@@ -241,7 +258,8 @@ def sample_frames(
     size:
         (width, height) in pixels to which the frames are scaled; as stored when left out.
     rule:
-        A name in `RULES`. "uniform" spreads the frames evenly, first and last included.
+        A name in `RULES`. "uniform" spreads the frames evenly, first and last included;
+        "stride_from_end" takes one frame a second, every k-th back from the last.
 
     Returns
     -------

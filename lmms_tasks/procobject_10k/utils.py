@@ -6,16 +6,16 @@ from procedural_evals.harness.records import GROUNDED_METRICS, JUDGED_METRICS
 from procedural_evals.layouts.procobject_10k import QUESTION_TYPES, REASONINGS
 
 RUBRIC = "procobject_four_dimensions"
-FRAMES_SHOWN = FramePlan(32, size=(640, 360))
+PLAN = FramePlan.from_environment(32, "uniform", (640, 360))
 
 
-def protocol(template, *columns, grounded=True, plan=None):
+def protocol(template, *columns, grounded=True):
     """ProcObject-10K's protocol with these media before the question."""
     return OpenAnswer(
         "procobject_10k",
         template,
         columns,
-        plan,
+        PLAN,
         metrics=GROUNDED_METRICS if grounded else JUDGED_METRICS,
         rubric=RUBRIC,
         cluster="video_path",
@@ -27,7 +27,7 @@ def protocol(template, *columns, grounded=True, plan=None):
     )
 
 
-FRAMES = protocol("frames", "frames", plan=FRAMES_SHOWN)
+FRAMES = protocol("frames", "frames")
 VIDEO = protocol("video", "clip")
 EXCERPT = protocol("video")  # the published examples come without their videos
 BLIND = protocol("blind", grounded=False)

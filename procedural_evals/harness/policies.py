@@ -96,7 +96,7 @@ def _random_answer(row: Row, generator: random.Random, rows: Sequence[Row]) -> s
 
 def _most_frequent_answer(rows: Sequence[Row]) -> str:
     counts = Counter(answer for row in rows for answer in row["answers"])
-    return min(counts, key=lambda answer: (-counts[answer], answer))
+    return str(min(counts, key=lambda answer: (-counts[answer], answer)))
 
 
 #: Rows with `answers` (list of texts): the random reply answers some question of the split.

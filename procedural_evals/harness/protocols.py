@@ -7,7 +7,8 @@ None of them raises for a row whose media cannot be read: the row becomes a fail
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,11 +22,17 @@ from procedural_evals.harness.shown import Shown, note, recall
 from procedural_evals.prompts import Template, load_template
 
 Doc = Mapping[str, Any]
+Group = Sequence[str] | Callable[[Doc], Any] | None
+
+FRAMES_VARIABLE = "PROCEDURAL_EVALS_FRAMES"
+SAMPLING_VARIABLE = "PROCEDURAL_EVALS_SAMPLING"
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # The word with which a builder's `problems` begin for each media column.
+# Columns that are text are not media, but a protocol may need them all the same.
 PROBLEM_WORDS = {
+    "task_graph": "task graph",
     "video": "video",
     "clip": "video",
     "frames": "video",
@@ -41,6 +48,32 @@ class FramePlan:
     count: int
     rule: str = "uniform"
     size: tuple[int, int] | None = None
+
+    @classmethod
+    def from_environment(
+        cls, count: int, rule: str = "uniform", size: tuple[int, int] | None = None
+    ) -> FramePlan:
+        """The protocol's plan, or the count and rule that a run asks for instead.
+
+        `$PROCEDURAL_EVALS_FRAMES` and `$PROCEDURAL_EVALS_SAMPLING` are what `procedural-evals run
+        --frames` and `--sampling` set; the plan used is recorded with every item.
+        """
+        asked = os.environ.get(FRAMES_VARIABLE)
+        if asked and not (asked.isdecimal() and int(asked) > 0):
+            raise ValueError(f"${FRAMES_VARIABLE}={asked}: a number of frames is needed")
+        chosen = os.environ.get(SAMPLING_VARIABLE) or rule
+        if chosen not in video.RULES:
+            raise ValueError(f"${SAMPLING_VARIABLE}={chosen}: known are {', '.join(video.RULES)}")
+        return cls(int(asked) if asked else count, chosen, size)
+
+    def __str__(self) -> str:
+        """As recorded in results.
+
+        >>> str(FramePlan(20, size=(640, 360)))
+        '20 uniform 640x360'
+        """
+        size = f" {self.size[0]}x{self.size[1]}" if self.size else ""
+        return f"{self.count} {self.rule}{size}"
 
 
 @dataclass(frozen=True)
@@ -123,7 +156,7 @@ class Protocol:
                 media.append(str(_clip(doc)))
             elif column == "visual_prompts":
                 media += doc[column]
-            else:
+            elif column == "parts_image":
                 media.append(doc[column])
         return media, times
 
@@ -149,7 +182,17 @@ class Protocol:
             "template": template,
             "revision": doc["revision"],
             "failure": self.failure(doc, reply),
-            **({"frame_times": list(times), "decoder": video.DECODER_VERSION} if times else {}),
+            **({"view": doc["view"]} if "view" in doc else {}),
+            **self._frames_record(times),
+        }
+
+    def _frames_record(self, times: tuple[float, ...]) -> records.Record:
+        if "frames" not in self.columns:
+            return {}
+        return {
+            "frame_plan": str(self.plan),
+            "frame_times": list(times),
+            "decoder": video.DECODER_VERSION,
         }
 
     def record(self, doc: Doc, reply: str) -> records.Record:
@@ -230,13 +273,14 @@ class OpenAnswer(Protocol):
     Attributes:
         rubric: name of the rubric.
         cluster: the column whose values intervals are clustered by: the recording, the video.
-        groups: columns by which scores are broken down, with the names of a ClassLabel's values.
+        groups: columns by which scores are broken down, each with the names of its ClassLabel's
+            values, with None for a column of another type, or with a function of the row.
         grounded: whether the reply also holds evidence spans, in seconds from the clip's start.
     """
 
     rubric: str = ""
     cluster: str = "video_id"
-    groups: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    groups: Mapping[str, Group] = field(default_factory=dict)
     grounded: bool = False
     metrics: tuple[str, ...] = field(default=records.JUDGED_METRICS)
 
@@ -265,7 +309,7 @@ class OpenAnswer(Protocol):
             "kind": "grounded" if self.grounded else "judged",
             "rubric": self.rubric,
             "cluster": str(doc[self.cluster]),
-            "groups": {name: _label(doc[name], names) for name, names in self.groups.items()},
+            "groups": {name: _group(doc, name, group) for name, group in self.groups.items()},
             "question": doc["question"],
             "answers": list(doc["answers"]),
         }
@@ -286,9 +330,10 @@ class OpenAnswer(Protocol):
         return record
 
 
-def _label(value: Any, names: Sequence[str] | None) -> str:
+def _group(doc: Doc, name: str, group: Group) -> str:
+    value = group(doc) if callable(group) else doc[name]
     if value is None:
         return "unknown"
-    if names is not None:
-        return str(names[value])
+    if group is not None and not callable(group):
+        return str(group[value])
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
