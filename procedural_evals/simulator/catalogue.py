@@ -69,9 +69,7 @@ def _chair(b: Builder, name: str) -> Product:
         b.step(leg, "seat", "attach the front legs", screw=True)
     for side, sx in (("left", -1), ("right", 1)):
         bar = f"{side} stretcher"
-        b.add_box(
-            bar, "stretcher", (0.03, d - t, 0.04), (sx * x, -t / 2, 0.2), "stretcher", "rail"
-        )
+        b.add_box(bar, "stretcher", (0.03, d - t, 0.04), (sx * x, -t / 2, 0.2), "stretcher", "rail")
         b.step(bar, f"front {side} leg", "attach the stretchers", after=[f"front {side} leg"])
     for side, sx in (("left", -1), ("right", 1)):
         b.add_box(
@@ -298,6 +296,8 @@ def make_product(kind: str, seed: int = 0, difficulty: Difficulty | None = None)
         One of `KINDS`.
     seed
         The same kind, seed and difficulty give the same product.
+    difficulty
+        `look_alikes` and `length` matter here; medium when not given.
 
     >>> table = make_product("side table", seed=1)
     >>> table.category, len(table.parts) == len(table.steps) + 1

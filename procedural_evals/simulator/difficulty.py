@@ -50,9 +50,7 @@ class Difficulty:
                 if not 0 <= value <= 60:
                     raise ValueError(f"Difficulty: {field.name} is {value}, but it lies in [0, 60]")
             elif not 0 <= value <= 1:
-                raise ValueError(
-                    f"Difficulty: {field.name} is {value}, but a share lies in [0, 1]"
-                )
+                raise ValueError(f"Difficulty: {field.name} is {value}, but a share lies in [0, 1]")
 
 
 EASY = Difficulty(

@@ -43,7 +43,7 @@ def polar(degrees: float, distance: float, height: float) -> Vec:
 def plan_shots(
     floor: Floor, height: float, duration: float, difficulty: Difficulty, rng: random.Random
 ) -> tuple[Shot, ...]:
-    """Camera takes for a product of that height; the first and the last one show everything."""
+    """Camera takes for a product of that height; the first one shows everything."""
     count = round(difficulty.cuts * duration / 60)
     if difficulty.cuts and not count:
         count = 1
@@ -56,17 +56,16 @@ def plan_shots(
     ends = [*cuts, duration]
     # Looking at a point a little on the camera's side of the workbench fits the most floor in.
     middle, nearer = round(0.2 * height, 3), 0.15 * floor.radius
-    wide = 2.4 * math.hypot(floor.radius, 0.4 * height)
+    wide = 2.3 * math.hypot(floor.radius, 0.35 * height)
     azimuth = rng.uniform(-180, 180)
     shots = []
     start = 0.0
     for n, end in enumerate(ends):
-        edge = n in (0, len(ends) - 1)
         drift = difficulty.camera_motion * rng.uniform(0.6, 1.0) * rng.choice((-1, 1))
         shots.append(
             Shot(
                 start, end, round(azimuth, 2), round(drift, 3), round(rng.uniform(42, 56), 2),
-                round(wide * (1.0 if edge else rng.uniform(0.72, 0.94)), 3),
+                round(wide * (rng.uniform(0.72, 0.94) if n else 1.0), 3),
                 geo.clean(polar(azimuth, nearer, middle)),
             )
         )  # fmt: skip
@@ -119,9 +118,7 @@ def arms(session: Session, t: float, occlusion: float) -> list[Arm]:
     tool = False
     if current is not None:
         right, tool = _working_hand(session, current, t, rest[0])
-        if current.both_hands and current.target is not None:
-            left = _held(session, current, t, rest[1])
-        elif current.kind == "turn":
+        if current.both_hands:
             left = _held(session, current, t, rest[1])
     return [
         Arm(hand, _elbow(hand, session.worker_side + turn), radius, tool and n == 0)

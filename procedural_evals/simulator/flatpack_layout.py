@@ -8,11 +8,11 @@
     scrambled-questions/yaml/seed<S>/NNN.yaml                     with metadata.part_id_mapping
     scrambled-segmentation-masks/seed<S>/...
 
-The authors' repositories hold no videos and no stills; ours lie beside these:
+Media (none of the authors' are public), where their evaluation code looks for them:
 
-    videos/trimmed/1fps/<category>/<furniture>/<video>.mp4        frame n is frame_idx n
-    videos/keyframes/1fps/<category>/<furniture>/<video>.mp4      the annotated frames only
-    rgb-frames/<category>/<furniture>/<video>/<frame_idx>.jpg     frames that questions name
+    videos/trimmed-videos/fps-1/<category>/<furniture>/<video>/<video>.mp4   frame n is frame_idx n
+    videos/keyframe-video/fps-1/<category>/<furniture>/<video>/<video>.mp4   annotated frames only
+    rgb-frames/<category>/<furniture>/<video>/<frame_idx>.jpg                frames of questions
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ def option_text(question: Question, choice: Choice) -> str:
             return f"Options {_listed(letters)} are {count} correct"
         return f"{_listed([f'Part {r}' for r in raw])} are {count} correct"
     if question.template == "track_multi":
-        return ", ".join(f"Part {a} in Image A is Part {b} in Image B" for a, b in raw)
+        return ", ".join(f"Part {m[0]} in Image A is Part {m[1]} in Image B" for m in raw)
     if question.template == "edge_order":
-        return ", ".join(f"Part {a} and Part {b}" for a, b in raw)
+        return ", ".join(f"Part {edge[0]} and Part {edge[1]}" for edge in raw)
     if question.template in ("1edge_order", "1edge_order_last", "find_edges"):
         return _listed([f"Part {r}" for r in raw])
     if question.template == "many_part_order":
@@ -269,12 +269,12 @@ def _write_yaml(path: Path, value: Any, flow: bool | None) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def write_media(film: Film, out: Path, crf: int = 27, quality: int = 80) -> None:
+def write_media(film: Film, out: Path, crf: int = 31, quality: int = 76) -> None:
     """Both video variants, and a still for every frame that a question names."""
-    name = f"{film.video_id}.mp4"
-    write_video(out / "videos/trimmed/1fps" / film.place / name, film.pictures, crf=crf)
+    name = film.place / film.video_id / f"{film.video_id}.mp4"
+    write_video(out / "videos/trimmed-videos/fps-1" / name, film.pictures, crf=crf)
     keys = [film.pictures[n] for n in sorted(film.masks)]
-    write_video(out / "videos/keyframes/1fps" / film.place / name, keys, crf=crf)
+    write_video(out / "videos/keyframe-video/fps-1" / name, keys, crf=crf)
     for n in sorted({n for question in film.questions for n in question.frames}):
         still = out / "rgb-frames" / film.place / film.video_id / f"{n}.jpg"
         write_jpeg(still, film.pictures[n], quality)
@@ -319,10 +319,8 @@ def write_questions(films: Sequence[Film], out: Path, seed: int = SCRAMBLE_SEED)
             path = out / f"scrambled-questions/yaml/seed{seed}/{number:03d}.yaml"
             _write_yaml(path, dict(sorted(source.items())), None)
     _write_json(out / "furniture-annotations/part-annotations/index.json", index, indent=1)
-    for path, rows in (
-        (out / "questions/questions.jsonl", lines),
-        (out / f"scrambled-questions/jsonl/questions_shuffled_part_ids_seed{seed}.jsonl", scrambled),
-    ):
+    again = out / f"scrambled-questions/jsonl/questions_shuffled_part_ids_seed{seed}.jsonl"
+    for path, rows in ((out / "questions/questions.jsonl", lines), (again, scrambled)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     return len(lines)

@@ -45,7 +45,7 @@ def subassembly_roots(product: Product) -> tuple[str, ...]:
 
 
 def _lying(part: Part, yaw: float) -> tuple[Quat, Vec]:
-    """Rotation that puts a part flat on the floor at a yaw (degrees), and its lying edge lengths."""
+    """Rotation that lays a part flat on the floor at a yaw (degrees), and its size then."""
     x, y, z = part.size
     if part.shape == "cylinder":
         flat = geo.IDENTITY if z <= x else geo.turn("y", 90)

@@ -146,7 +146,7 @@ def unit(q: Quat) -> Quat:
 
 
 def between(a: Pose, b: Pose, s: float) -> Pose:
-    """Straight line in position, shortest arc in rotation (spherical interpolation); s in [0, 1]."""
+    """Straight line in position, shortest arc in rotation (slerp); s in [0, 1]."""
     qa, qb = a.rotation, b.rotation
     cosine = sum(x * y for x, y in zip(qa, qb, strict=True))
     if cosine < 0:
@@ -156,7 +156,10 @@ def between(a: Pose, b: Pose, s: float) -> Pose:
         wa, wb = 1 - s, s
     else:
         angle = math.acos(cosine)
-        wa, wb = (math.sin((1 - s) * angle) / math.sin(angle), math.sin(s * angle) / math.sin(angle))
+        wa, wb = (
+            math.sin((1 - s) * angle) / math.sin(angle),
+            math.sin(s * angle) / math.sin(angle),
+        )
     x, y, z, w = (wa * p + wb * q for p, q in zip(qa, qb, strict=True))
     return Pose(clean(mix(a.position, b.position, s)), unit((x, y, z, w)))
 

@@ -15,7 +15,7 @@ Picture = NDArray[np.uint8]
 
 
 def write_video(
-    path: Path, pictures: Iterable[Picture], fps: Fraction | int = 1, crf: int = 27
+    path: Path, pictures: Iterable[Picture], fps: Fraction | int = 1, crf: int = 31
 ) -> int:
     """H.264 in MP4, frame n at n / fps seconds; returns the number of frames.
 
@@ -24,8 +24,12 @@ def write_video(
 
     Parameters
     ----------
+    path
+        The file; folders above it are made.
     pictures
         uint8 [h, w, 3], all of one even size.
+    fps
+        Frames a second.
     crf
         x264's quality, lower is better (0 to 51).
     """
@@ -36,9 +40,13 @@ def write_video(
         stream = container.add_stream("libx264", rate=Fraction(fps))
         stream.pix_fmt = "yuv420p"
         stream.options = {
-            "crf": str(crf), "preset": "veryslow", "threads": "1", "flags": "+bitexact",
-            "x264-params": "threads=1:lookahead-threads=1:sliced-threads=0",
-        }  # fmt: skip
+            "crf": str(crf),
+            "preset": "veryslow",
+            "threads": "1",
+            "flags": "+bitexact",
+            # x264's macroblock tree gives other bytes on every run of some picture sizes.
+            "x264-params": "mbtree=0",
+        }
         for picture in pictures:
             height, width = picture.shape[:2]
             if count == 0:
@@ -58,7 +66,7 @@ def write_video(
     return count
 
 
-def write_jpeg(path: Path, picture: Picture, quality: int = 80) -> None:
+def write_jpeg(path: Path, picture: Picture, quality: int = 76) -> None:
     """A JPEG without metadata."""
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(picture).save(path, "JPEG", quality=quality, optimize=True, subsampling=2)

@@ -566,6 +566,14 @@ def ask_many(
 
     Parameters
     ----------
+    world
+        The truth.
+    visible
+        For each frame that may be shown: the parts that can be made out in it.
+    count
+        Fewer come back when a world has not enough to ask about.
+    rng, letters
+        Source of chance, and the dealer of right letters.
     asked
         How often each template was asked before, in other worlds; it is updated. The template that
         is furthest behind its weight comes next.

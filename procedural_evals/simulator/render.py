@@ -7,6 +7,7 @@ the same on every run, and the masks are exact.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from types import TracebackType
@@ -156,11 +157,14 @@ class Renderer:
             self._p.disconnect(self._client)
             self._client = -1
 
-    def frame(self, t: float) -> Frame:
-        """The world at t (seconds): picture and parts."""
+    def frame(self, t: float, people: bool = True) -> Frame:
+        """The world at t (seconds): picture and parts; without the worker's arms if asked.
+
+        `frame(0.0, people=False)` is a picture of all parts before the assembly.
+        """
         if self._client < 0:
             raise ValueError("Renderer: closed; open a new one")
-        self._arrange(t)
+        self._arrange(t, people)
         view = filming.view(self.world.session, t)
         width, height = (n * self.supersample for n in self.size)
         camera = _Camera(view.eye, view.look_at, width, height)
@@ -187,9 +191,7 @@ class Renderer:
         p = self._p
         if shape == "box":
             half = [s / 2 for s in size]
-            visual = p.createVisualShape(
-                p.GEOM_BOX, halfExtents=half, physicsClientId=self._client
-            )
+            visual = p.createVisualShape(p.GEOM_BOX, halfExtents=half, physicsClientId=self._client)
         elif shape == "cylinder":
             visual = p.createVisualShape(
                 p.GEOM_CYLINDER, radius=size[0] / 2, length=size[2], physicsClientId=self._client
@@ -207,12 +209,15 @@ class Renderer:
             body, pose.position, pose.rotation, physicsClientId=self._client
         )
 
-    def _arrange(self, t: float) -> None:
+    def _arrange(self, t: float, people: bool) -> None:
         session = self.world.session
         for part, body in zip(self.world.product.parts, self._parts, strict=True):
             self._place(body, session.pose(part.id, t))
         away = Pose((0.0, 0.0, -5.0))
-        self._place(self._tool, away)
+        for body in (self._tool, *self._visitor, *itertools.chain(*self._arm_bodies)):
+            self._place(body, away)
+        if not people:
+            return
         for arm, (sleeve, hand) in zip(
             filming.arms(session, t, self.world.difficulty.occlusion),
             self._arm_bodies,
@@ -223,8 +228,6 @@ class Renderer:
             if arm.tool:
                 self._place(self._tool, Pose(geo.add(arm.hand, (0.0, 0.0, -0.08))))
         sleeve, hand = self._visitor
-        self._place(sleeve, away)
-        self._place(hand, away)
         for passing in session.passings:
             if passing.start <= t < passing.end:
                 view = filming.view(session, t)
@@ -283,7 +286,7 @@ class Renderer:
         return np.asarray(colour * light * tint * fall, np.float32)
 
     def _sunlight(self, points: Floats, normals: Floats) -> Floats:
-        """Share of sunlight that a surface gets, float32 [h, w] in [0, 1], soft shadows included."""
+        """Share of sunlight on a surface, float32 [h, w] in [0, 1], with soft shadows."""
         sun = self._sun
         depth, _ = self._cast(sun.view, sun.projection, _SUN_MAP, _SUN_MAP)
         nearest = sun.distances(depth)

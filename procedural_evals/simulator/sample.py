@@ -14,20 +14,20 @@ from pathlib import Path
 from tqdm import tqdm
 
 from .catalogue import KINDS
-from .difficulty import Difficulty
+from .difficulty import PRESETS, Difficulty
 from .flatpack_layout import SCRAMBLE_SEED, Film, write_media, write_questions
 from .questions import TEMPLATES, Letters, ask_many, frames_to_show
 from .render import Renderer
 from .world import World, make_world
 
 #: A part counts as visible from this share of the picture on.
-MIN_AREA = 0.0008
+MIN_AREA = 0.001
 
 #: The embedded sample: one product of every kind, seeds chosen so that sessions are short.
 SAMPLE_SIZE = (360, 270)
 SAMPLE_SEED = 0
 SAMPLE_DIFFICULTY = Difficulty(
-    look_alikes=0.85, occlusion=0.35, cuts=3.0, camera_motion=0.6, length=0.4, mistakes=0.12,
+    look_alikes=0.85, occlusion=0.35, cuts=3.0, camera_motion=0.5, length=0.4, mistakes=0.12,
     hesitation=0.05,
 )  # fmt: skip
 
@@ -45,8 +45,8 @@ class Summary:
 
 def film_world(
     world: World,
-    size: tuple[int, int] = (320, 240),
-    questions: int = 8,
+    size: tuple[int, int] = (400, 300),
+    questions: int = 12,
     key_frames: int = 6,
     rng: random.Random | None = None,
     letters: Letters | None = None,
@@ -56,6 +56,8 @@ def film_world(
 
     Parameters
     ----------
+    world
+        The world to film.
     size
         Width and height, even numbers.
     questions
@@ -86,7 +88,7 @@ def simulate_flatpack(
     out_dir: str | Path,
     products: int | Sequence[str] = KINDS,
     seed: int = 0,
-    difficulty: Difficulty | None = None,
+    difficulty: Difficulty | str | None = None,
     size: tuple[int, int] = (400, 300),
     questions_per_product: int = 12,
     key_frames: int = 6,
@@ -103,9 +105,11 @@ def simulate_flatpack(
     seed
         Another seed is another benchmark; the same arguments give the same files.
     difficulty
-        See `Difficulty`; `PRESETS` has three.
+        A `Difficulty`, or the name of one of `PRESETS`.
     size
         Width and height of the pictures, even; 4:3 fits the camera.
+    questions_per_product, key_frames
+        How many questions to ask and frames to annotate, at most, for each video.
     progress
         Show a progress bar.
 
@@ -129,7 +133,7 @@ def simulate_flatpack(
             f"simulate_flatpack: questions_per_product={questions_per_product} and "
             f"key_frames={key_frames}; at least 1 and 2 are needed"
         )
-    level = difficulty or Difficulty()
+    level = _difficulty(difficulty)
     rng = random.Random(f"simulate/{seed}")
     letters, asked = Letters(rng), Counter[str]()
     films = []
@@ -160,6 +164,14 @@ def simulate_flatpack(
         by_template={t: templates[t] for t in TEMPLATES},
         bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
     )
+
+
+def _difficulty(choice: Difficulty | str | None) -> Difficulty:
+    if not isinstance(choice, str):
+        return choice or Difficulty()
+    if choice not in PRESETS:
+        raise ValueError(f"difficulty: no preset {choice!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[choice]
 
 
 def make_flatpack_sample(out_dir: str | Path, progress: bool = True) -> Summary:

@@ -74,10 +74,9 @@ class Truth:
 
     def once(self, edge: Raw) -> float:
         """When a pair was joined; ValueError unless that happened exactly once."""
-        a, b = edge
-        times = self.begins.get(pair(str(a), str(b)), [])
+        times = self.begins.get(pair(str(edge[0]), str(edge[1])), [])
         if len(times) != 1:
-            raise ValueError(f"parts {a} and {b} were joined {len(times)} times")
+            raise ValueError(f"parts {edge[0]} and {edge[1]} were joined {len(times)} times")
         return times[0]
 
 
@@ -180,6 +179,8 @@ def verify(question: Question, truth: Truth | World) -> int:
 
     Parameters
     ----------
+    question
+        A question about that world; its frames are seconds.
     truth
         The world, or its `Truth`, which several questions can share.
 
@@ -190,10 +191,7 @@ def verify(question: Question, truth: Truth | World) -> int:
     """
     known = truth if isinstance(truth, Truth) else Truth(truth)
     right = _right(question, known)
-    if len(right) == 1:
-        answer = right.pop()
-    else:
-        answer = _joint_answer(question, right)
+    answer = right.pop() if len(right) == 1 else _joint_answer(question, right)
     if answer != question.correct:
         raise ValueError(
             f"{question.template} at {question.frames}: option {answer} holds, "

@@ -348,9 +348,7 @@ class Worker:
             middle = carry.start + 0.6 * (carry.end - carry.start)
             self._move(target.parts, [target.frame, frame], [0, 1], carry.start, middle)
         # A misplaced part enters the body's frame with its misplaced pose from the start.
-        begin = geo.compose(
-            geo.compose(moved.frame, moved.parts[part]), geo.inverse(locals[part])
-        )
+        begin = geo.compose(geo.compose(moved.frame, moved.parts[part]), geo.inverse(locals[part]))
         normal = geo.contact_normal(
             self.product.box(onto, target.parts[onto]), self.product.box(part, locals[part])
         )
@@ -387,9 +385,7 @@ class Worker:
         )
         offset = geo.scale(geo.rotate(body.frame.rotation, normal), _APPROACH)
         near = Pose(geo.clean(geo.add(body.frame.position, offset)), body.frame.rotation)
-        end = geo.compose(
-            geo.compose(origin.frame, origin.locals[part]), geo.inverse(going[part])
-        )
+        end = geo.compose(geo.compose(origin.frame, origin.locals[part]), geo.inverse(going[part]))
         self._move(
             going, [body.frame, near, _raised(end, _LIFT), end], [0, 0.25, 0.8, 1],
             carry.start, carry.end,
@@ -527,4 +523,3 @@ class _Clock:
         self.phases.append(phase)
         self.now = phase.end
         return phase
-

@@ -16,9 +16,9 @@ What else there is to ask:
   "correct", "mistake", "correction", the kind of mistake and its words; `world.current(t)`.
 - `world.steps_done(t)`, `world.next_steps(t)`, `world.missing_before(step, t)`: the plan at t.
 - `world.open_mistakes(t)`: mistakes made and not yet undone at t.
-- `world.contacts(t)`, `world.session.contact_events`, `world.session.contact_spans`: touching parts.
+- `world.contacts(t)`, `world.session.contact_events`, `world.session.contact_spans`: who touches.
 - `world.pose(part, t)`: where a part is.
-- `render.Renderer(world).frame(t)`: picture and exact part masks at t (needs the extra `simulate`).
+- `render.Renderer(world).frame(t)`: picture and exact masks at t (needs the extra `simulate`).
 """
 
 from __future__ import annotations
@@ -110,9 +110,7 @@ class World:
     def next_steps(self, t: float) -> tuple[Step, ...]:
         """Steps that the plan allows next at t: not done, everything they require done."""
         done = set(self.steps_done(t))
-        return tuple(
-            s for s in self.product.steps if s.id not in done and set(s.requires) <= done
-        )
+        return tuple(s for s in self.product.steps if s.id not in done and set(s.requires) <= done)
 
     def missing_before(self, step: str, t: float) -> tuple[Step, ...]:
         """Steps that have to be done before `step` and are not done at t, in the plan's order."""
@@ -154,8 +152,12 @@ def make_world(
 
     Parameters
     ----------
+    kind
+        One of `KINDS`.
     seed
         Of the session: another seed is another worker, order, camera and floor.
+    difficulty
+        Medium when not given.
     product_seed
         Of the product; the session's seed when not given. Sessions of one product share it.
     """
