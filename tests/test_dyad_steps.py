@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from procedural_evals.dyad.clean import load_corpus
 from procedural_evals.dyad.records import Session, StepInterval
 from procedural_evals.dyad.steps import lookback, step_labels, step_scores, step_tracks
+from procedural_evals.dyad.vocabulary import STEPS
 from tests.dyad_export import write_export
 
 
@@ -125,3 +126,20 @@ def test_every_labelled_second_needs_an_answer(corpus):
         step_scores(tracks, {k: v for k, v in answers.items() if k != key})
     with pytest.raises(ValueError, match="1 belong to no labelled second"):
         step_scores(tracks, {**answers, ("s99", 0.0): "part_search"})
+
+
+def test_class_scores_give_frame_and_temporal_precision(corpus):
+    tracks = step_tracks(corpus)
+    answers = right_answers(tracks)
+    sure = {key: [float(step == label) for step in STEPS] for key, label in answers.items()}
+    scores = step_scores(tracks, answers, class_scores=sure)
+    assert (scores["frame_map"], scores["map@0.1"], scores["map@0.5"]) == (100, 100, 100)
+    constant = step_scores(
+        tracks,
+        dict.fromkeys(answers, "part_search"),
+        class_scores=dict.fromkeys(answers, [0.0] * len(STEPS)),
+    )
+    # A constant score ranks each class at its share of the labelled seconds: one eighth on average.
+    assert constant["frame_map"] == pytest.approx(100 / len(set(answers.values())))
+    with pytest.raises(ValueError, match="class_scores: 1 labelled seconds have none"):
+        step_scores(tracks, answers, class_scores=dict(list(sure.items())[1:]))

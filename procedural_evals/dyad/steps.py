@@ -14,7 +14,15 @@ import numpy as np
 
 from procedural_evals.dyad.records import Corpus, Session
 from procedural_evals.dyad.splits import development_sessions, split_of
-from procedural_evals.scores.segmentation import THRESHOLDS, segment_counts
+from procedural_evals.dyad.vocabulary import STEPS
+from procedural_evals.scores.segmentation import (
+    THRESHOLDS,
+    detections,
+    frame_map,
+    segment_counts,
+    segments,
+    temporal_map,
+)
 
 RATE = 1.0
 LOOKBACK = 4
@@ -102,6 +110,7 @@ def step_scores(
     tracks: Sequence[StepTrack],
     predictions: Mapping[tuple[str, float], str | None],
     thresholds: Sequence[float] = THRESHOLDS,
+    class_scores: Mapping[tuple[str, float], Sequence[float]] | None = None,
 ) -> dict[str, float]:
     """Segment F1, edit and MoF of predicted steps, each in [0, 100], and the counts behind them.
 
@@ -109,33 +118,78 @@ def step_scores(
         tracks: the sessions to score.
         predictions: label for each (session, time) that has one in its track; None is no answer.
         thresholds: tIoU thresholds.
+        class_scores: for the same seconds, a score for each of `vocabulary.STEPS`.
 
     Returns:
         f1@T, edit and mof as in `scores.segmentation.segment_scores`; sequences, frames. Seconds
         without an annotated step separate segments, but are no segments, and do not count for mof.
+        With class scores also frame_map over the labelled seconds, and map@T of the predicted
+        segments, each as sure as its class's mean score.
 
     Raises:
         ValueError: naming (session, time) pairs that are missing or asked for by nobody.
     """
     wanted = {(track.session, time) for track in tracks for time, _ in track.labelled()}
-    missing, strange = sorted(wanted - set(predictions)), sorted(set(predictions) - wanted)
-    if missing or strange:
-        raise ValueError(
-            f"predictions: {len(missing)} labelled seconds have none {missing[:5]}, and "
-            f"{len(strange)} belong to no labelled second {strange[:5]}"
-        )
-    predicted, true = [], []
-    for track in tracks:
-        answers = [
-            NO_STEP if label is None else predictions[track.session, time] or NO_ANSWER
-            for time, label in zip(track.times, track.labels, strict=True)
-        ]
-        predicted.append(answers)
-        true.append([NO_STEP if label is None else label for label in track.labels])
+    _check_keys("predictions", wanted, predictions)
+    predicted = [_filled(track, predictions) for track in tracks]
+    true = [[NO_STEP if label is None else label for label in track.labels] for track in tracks]
     counts = segment_counts(predicted, true, thresholds, NO_STEP)
     scores = counts.scores()
     # Seconds without a step agree by construction: they are taken out of both counts.
     empty = int(counts.frames.sum()) - len(wanted)
     if wanted:
         scores["mof"] = 100 * (int(counts.correct.sum()) - empty) / len(wanted)
+    if class_scores is not None:
+        _check_keys("class_scores", wanted, class_scores)
+        scores.update(_ranked(tracks, predicted, true, class_scores, thresholds))
     return {**scores, "sequences": len(tracks), "frames": len(wanted)}
+
+
+def _check_keys(
+    name: str, wanted: set[tuple[str, float]], given: Mapping[tuple[str, float], object]
+) -> None:
+    missing, strange = sorted(wanted - set(given)), sorted(set(given) - wanted)
+    if missing or strange:
+        raise ValueError(
+            f"{name}: {len(missing)} labelled seconds have none {missing[:5]}, and "
+            f"{len(strange)} belong to no labelled second {strange[:5]}"
+        )
+
+
+def _filled(track: StepTrack, predictions: Mapping[tuple[str, float], str | None]) -> list[str]:
+    """A label for every second of the track: the answer, or that there is nothing to answer."""
+    return [
+        NO_STEP if label is None else predictions[track.session, time] or NO_ANSWER
+        for time, label in zip(track.times, track.labels, strict=True)
+    ]
+
+
+def _ranked(
+    tracks: Sequence[StepTrack],
+    predicted: Sequence[list[str]],
+    true: Sequence[list[str]],
+    class_scores: Mapping[tuple[str, float], Sequence[float]],
+    thresholds: Sequence[float],
+) -> dict[str, float]:
+    """Frame and temporal mAP from the scores of the classes."""
+    nothing = [0.0] * len(STEPS)
+    tables = [
+        np.array(
+            [class_scores.get((track.session, time), nothing) for time in track.times], np.float64
+        ).reshape(-1, len(STEPS))
+        for track in tracks
+    ]
+    labelled = [np.array([label is not None for label in track.labels], bool) for track in tracks]
+    rows = [table[mask] for table, mask in zip(tables, labelled, strict=True)]
+    names = [[label for _, label in track.labelled()] for track in tracks]
+    # No answer has no score of its own: such segments are claims of nothing.
+    silent = (NO_STEP, NO_ANSWER)
+    claims = [
+        detections(labels, table, STEPS, silent)
+        for labels, table in zip(predicted, tables, strict=True)
+    ]
+    truth = [segments(labels, NO_STEP) for labels in true]
+    return {
+        "frame_map": frame_map(rows, names, STEPS).mean,
+        **temporal_map(claims, truth, thresholds),
+    }
