@@ -41,11 +41,11 @@ class PromqaAssembly(OpenQuestionBuilder):
     NAME = "promqa-assembly"
     HUB_REPOS = HUB_REPOS
     MEDIA_HINT = """\
+  or, instead of these about 15 GB, with questions, graphs, parts pictures and step annotations:
   git clone https://github.com/kimihiroh/promqa-assembly $PROCEDURAL_EVALS_DATA/promqa-assembly
   git clone https://github.com/assembly-101/assembly101-mistake-detection \
 $PROCEDURAL_EVALS_DATA/assembly101-mistakes
-  (questions, graphs and parts pictures; step annotations). The recordings are Assembly101's: ask
-  for them at https://assembly-101.github.io and put them into
+  The recordings are Assembly101's: ask for them at https://assembly-101.github.io and put them into
   $PROCEDURAL_EVALS_DATA/assembly101/SEQUENCE/VIEW.mp4."""
     BUILDER_CONFIG_CLASS = PromqaAssemblyConfig
     BUILDER_CONFIGS = [  # noqa: RUF012  (the library's own name and form)
