@@ -111,6 +111,8 @@ def test_variable_rate_shows_each_frame_from_its_own_time(tmp_path: Path, name: 
     on_screen = [int(np.searchsorted(seconds, t + 1e-3, side="right")) - 1 for t in asked]
     assert numbers(read.frames) == on_screen
     np.testing.assert_allclose(read.times, seconds[on_screen], atol=0.00101)
+    # The header of the MP4 sums up decoding times, which end earlier.
+    assert video.probe(clip).duration == pytest.approx(121 / 30, abs=0.05)
 
 
 def test_ntsc_rate_does_not_drift(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_one_frame_is_a_video(tmp_path: Path) -> None:
         ({"count": 4, "start": -1.0}, r"no part of it is in \[-1, 3\)"),
         ({"count": 4, "end": float("nan")}, r"\[0, nan\)"),
         ({"count": 0}, "count must be at least 1, got 0"),
-        ({"count": 2, "rule": "best"}, "unknown rule 'best'; known: uniform"),
+        ({"count": 2, "rule": "best"}, r"unknown rule 'best'; known: .*uniform"),
         ({"count": 2, "times": [0.0]}, "either times= or count="),
         ({}, "either times= or count="),
         ({"times": [0.0], "end": 1.0}, "go with count="),
