@@ -88,7 +88,7 @@ def _set_up(file: sqlite3.Connection) -> None:
 class ReplyCache:
     """The replies kept in a folder; the folder and its file are made at the first use.
 
-    The first use raises ValueError when the file is no cache. As a context manager it closes itself.
+    The first use raises ValueError when the file is no cache. A context manager that closes itself.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:

@@ -203,7 +203,7 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     thread = threading.Thread(target=work, name="judging", daemon=True)
     thread.start()
     try:
-        # Since Python 3.11 a Ctrl-C under asyncio.run does not raise here: it cancels the outer task.
+        # From Python 3.11 on, Ctrl-C under asyncio.run only cancels the outer task.
         while not wait([result], timeout=0.1).done:
             if getattr(outer, "cancelling", int)():
                 raise asyncio.CancelledError
