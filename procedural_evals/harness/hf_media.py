@@ -196,7 +196,6 @@ def read_clip(
         "height": height,
         "video_backend": "pyav",
     }
-    frames.flags.writeable = False  # shared by the cache
     return Clip(frames, metadata, tuple(round(float(time), 3) for time in times))
 
 

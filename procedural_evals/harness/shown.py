@@ -7,7 +7,8 @@ for the item's record.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,22 @@ class Shown:
 
 
 _SHOWN: dict[tuple[str, str], Shown] = {}
+_LAST_TEMPLATE: dict[str, str] = {}
 
 
 def note(template: str, doc_id: str, shown: Shown) -> None:
     """Remember what was shown for this row under this prompt template."""
     _SHOWN[template, doc_id] = shown
+    _LAST_TEMPLATE[doc_id] = template
+
+
+def note_frames(doc_id: str, frame_times: Sequence[float]) -> None:
+    """Add the frames that a model itself took from the video of the message it was just given."""
+    template = _LAST_TEMPLATE.get(doc_id)
+    if template is not None:
+        noted = _SHOWN[template, doc_id]
+        times = (*noted.frame_times, *frame_times)
+        _SHOWN[template, doc_id] = replace(noted, frame_times=times)
 
 
 def recall(template: str, doc_id: str) -> Shown:
