@@ -21,7 +21,7 @@ from procedural_evals.scores.agreement import (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1))
 def test_kappa_agrees_with_scikit_learn(pairs):
     first, second = zip(*pairs, strict=True)

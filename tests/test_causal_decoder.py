@@ -20,7 +20,7 @@ NUMBERS = st.floats(-5, 5, width=32)
 TABLES = arrays(np.float64, st.tuples(st.integers(1, 15), st.just(3)), elements=NUMBERS)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(DECODERS, TABLES, TABLES)
 def test_output_depends_on_the_past_only(decoder, past, future):
     alone = decoder.decode(past)
@@ -39,7 +39,7 @@ def test_with_every_part_taken_out_each_frame_is_its_own(scores):
     assert plain.decode(scores).labels[single].tolist() == scores.argmax(axis=1)[single].tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(DECODERS, TABLES)
 def test_a_label_is_left_only_for_one_that_stayed_ahead_by_the_margin(decoder, scores):
     labels, smoothed = decoder.decode(scores)

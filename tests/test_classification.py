@@ -44,7 +44,7 @@ def test_the_majority_rule_gets_the_published_row():
     assert scores["f1_physical"] == 0.0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), min_size=1))
 def test_label_scores_agree_with_scikit_learn(pairs):
     predictions, references = zip(*pairs, strict=True)
@@ -61,7 +61,7 @@ def test_label_scores_agree_with_scikit_learn(pairs):
     assert [ours[f"f1_{label}"] for label in labels] == pytest.approx(by_label)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 4)), min_size=1).filter(
         lambda rows: any(hit and weight for _, hit, weight in rows)

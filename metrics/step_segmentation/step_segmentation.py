@@ -9,15 +9,8 @@ import datasets
 import evaluate
 
 from procedural_evals.harness.label_metric import KINDS, LabelMetric
-from procedural_evals.scores.segmentation import (
-    THRESHOLDS,
-    detections,
-    frame_map,
-    segment_counts,
-    segment_intervals,
-    segments,
-    temporal_map,
-)
+from procedural_evals.scores.localization import detections, frame_map, segments, temporal_map
+from procedural_evals.scores.segmentation import THRESHOLDS, segment_counts, segment_intervals
 from procedural_evals.scores.uncertainty import DRAWS
 
 _DESCRIPTION = """

@@ -15,14 +15,8 @@ import numpy as np
 from procedural_evals.dyad.records import Corpus, Session
 from procedural_evals.dyad.splits import development_sessions, split_of
 from procedural_evals.dyad.vocabulary import STEPS
-from procedural_evals.scores.segmentation import (
-    THRESHOLDS,
-    detections,
-    frame_map,
-    segment_counts,
-    segments,
-    temporal_map,
-)
+from procedural_evals.scores.localization import detections, frame_map, segments, temporal_map
+from procedural_evals.scores.segmentation import THRESHOLDS, segment_counts
 
 RATE = 1.0
 LOOKBACK = 4
