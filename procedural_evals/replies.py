@@ -7,9 +7,17 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-_REASONING = re.compile(r"<(think(?:ing)?|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_REASONING_END = re.compile(r"</(?:think(?:ing)?|reasoning)>", re.IGNORECASE)
-_OPENING = re.compile(r"[\[{]")
+# <think> and its like; Kimi-VL's ◁think▷; the channels of gpt-oss before its final one.
+_REASONING = re.compile(
+    r"[<◁](think(?:ing)?|thought|reasoning)[>▷].*?(?:[<◁]/\1[>▷]|\Z)"
+    r"|<\|channel\|>(?:analysis|commentary)<\|message\|>.*?(?:(?=<\|channel\|>final)|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_REASONING_END = re.compile(
+    r"[<◁]/(?:think(?:ing)?|thought|reasoning)[>▷]|<\|channel\|>final<\|message\|>", re.IGNORECASE
+)
+# An opening that what follows may make JSON: the braces of formulas and code are passed over.
+_OPENING = re.compile(r'\{(?=[ \t\r\n]*["}])|\[(?=[ \t\r\n]*[\[\]{"\dtfnNI-])')
 
 # A failed request comes back from lmms-eval's API models as text that begins with the first mark;
 # our own models begin with the second. Neither is an answer.
@@ -62,7 +70,8 @@ def located_json(text: str) -> list[LocatedJson]:
         try:
             value, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            allowance -= error.pos - start
+            # The error has read up to its place, and counted the lines before, some 64 at a step.
+            allowance -= error.pos - start + error.pos // 64
         except (ValueError, RecursionError):  # a number of over 4,300 digits; nested too deeply
             allowance -= len(text) - start
         else:
