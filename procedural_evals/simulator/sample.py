@@ -115,14 +115,14 @@ def simulate_flatpack(
 
     Raises
     ------
-    FileExistsError
+    ValueError
         If the folder holds something already.
     ImportError
         Without pybullet (extra `simulate`).
     """
     out = Path(out_dir)
     if out.exists() and any(out.iterdir()):
-        raise FileExistsError(f"{out} is not empty; choose another folder or remove it")
+        raise ValueError(f"{out} is not empty; choose another folder or remove it")
     kinds = [KINDS[n % len(KINDS)] for n in range(products)] if isinstance(products, int) else (
         list(products)
     )  # fmt: skip
@@ -182,7 +182,7 @@ def make_flatpack_sample(out_dir: str | Path, progress: bool = True) -> Summary:
     out = Path(out_dir)
     if out.exists() and any(out.iterdir()):
         if not (out / "simulation.json").is_file():
-            raise FileExistsError(f"{out} holds no simulation; choose another folder")
+            raise ValueError(f"{out} holds no simulation; choose another folder")
         shutil.rmtree(out)
     return simulate_flatpack(
         out,

@@ -449,7 +449,7 @@ class Worker:
 
     def _fetch(self, body: _Body, bench: int, clock: _Clock) -> None:
         """Bring the root of a subassembly to a free workbench."""
-        phase = clock.add("fetch", self.rng.uniform(1.2, 1.6))
+        phase = clock.add("fetch", self.rng.uniform(1.6, 2.1))
         frame = self._frame(body.parts, self.product.work_rotation, bench)
         path = [body.frame, _raised(body.frame, _LIFT), _raised(frame, _LIFT / 2), frame]
         reach = phase.start + 0.35 * (phase.end - phase.start)
@@ -480,7 +480,13 @@ class Worker:
         start: float,
         end: float,
     ) -> None:
-        self.moves.append(Move(start, end, tuple(locals.items()), tuple(path), tuple(shares)))
+        # Turning about the middle of what is carried; about the product's origin it would swing.
+        boxes = [self.product.box(id, local) for id, local in locals.items()]
+        pivot = Pose(geo.clean(geo.union(boxes).centre))
+        back = geo.inverse(pivot)
+        inner = tuple((id, geo.compose(back, local)) for id, local in locals.items())
+        outer = tuple(geo.compose(frame, pivot) for frame in path)
+        self.moves.append(Move(start, end, inner, outer, tuple(shares)))
 
     def _frame(self, locals: dict[str, Pose], rotation: Quat, bench: int) -> Pose:
         """Frame that puts a body on a workbench: centred there, its lowest point on the floor.
