@@ -11,7 +11,7 @@ import evaluate
 from procedural_evals.judge.cache import ReplyCache
 from procedural_evals.judge.judging import judge_items, make_judge
 from procedural_evals.judge.rubric import JudgeItem
-from procedural_evals.judge.summary import summarise
+from procedural_evals.judge.summary import check_labels, summarise
 from procedural_evals.scores.uncertainty import DRAWS
 
 _DESCRIPTION = """
@@ -111,6 +111,7 @@ class LLMJudge(evaluate.Metric):
             )
             for n in range(total)
         ]
+        check_labels(total, categories, clusters)
         asked = [make_judge(name, rubric, **endpoint) for name in judges or [judge]]
         with ReplyCache(cache_dir) as cache:
             judging = judge_items(items, asked, cache, progress, retry_unjudged=retry_unjudged)

@@ -13,8 +13,8 @@ import json
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from types import ModuleType
@@ -117,23 +117,29 @@ class Endpoint:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
         """An open connection, for one event loop."""
-        httpx = _httpx()
+        http = _httpx()
         key = os.environ.get(self.key_variable, "").strip()
         if not key.isascii():
             raise JudgeUnreachable(
                 f"judge {self.model}: the environment variable {self.key_variable} holds "
                 "characters that no key has. What to do: set it anew."
             )
-        async with httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(self.timeout, pool=None),
-            limits=httpx.Limits(
-                max_connections=self.concurrency, max_keepalive_connections=self.concurrency
-            ),
-            # Certificates take a tenth of a second to load; plain http needs none.
-            verify=self.base_url.startswith("https://"),
-        ) as client:
-            yield Connection(self, client, key)
+        secure = self.base_url.startswith("https://")
+        # Certificates take a tenth of a second to load: once for all, and not for plain http.
+        trust = http.create_ssl_context() if secure else False
+        async with AsyncExitStack() as stack:
+
+            async def open_client() -> httpx.AsyncClient:
+                return await stack.enter_async_context(
+                    http.AsyncClient(
+                        headers={"Authorization": f"Bearer {key}"} if key else {},
+                        timeout=self.timeout,
+                        limits=http.Limits(max_connections=1, max_keepalive_connections=1),
+                        verify=trust,
+                    )
+                )
+
+            yield Connection(self, open_client, key)
 
 
 def _httpx() -> ModuleType:
@@ -177,10 +183,15 @@ class _PassingError(Exception):
 class Connection:
     """An open connection to an endpoint; counts what it uses."""
 
-    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient, key: str) -> None:
+    def __init__(
+        self, endpoint: Endpoint, open_client: Callable[[], Awaitable[httpx.AsyncClient]], key: str
+    ) -> None:
         self.endpoint = endpoint
         self.usage = Usage(cost=0.0 if endpoint.prices else None)
-        self._client = client
+        # One client with one connection for each slot: a shared pool searches all its connections
+        # several times a request, which at 32 of them costs more than all the rest.
+        self._open_client = open_client
+        self._idle: list[httpx.AsyncClient] = []
         self._key = key
         self._slots = asyncio.Semaphore(endpoint.concurrency)
         self._random = random.Random()
@@ -189,10 +200,10 @@ class Connection:
         """The model's reply; raises RequestError when there is none after all retries."""
         retries = self.endpoint.retries if retries is None else retries
         # A waiting request keeps its slot: a server that is short of breath gets fewer requests.
-        async with self._slots:
+        async with self._slot() as client:
             for attempt in range(retries + 1):
                 try:
-                    return await self._once(messages)
+                    return await self._once(client, messages)
                 except _PassingError as failure:
                     wait = failure.wait
                     if attempt == retries:
@@ -207,6 +218,15 @@ class Connection:
                 await asyncio.sleep(self._wait(attempt, wait))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[httpx.AsyncClient]:
+        async with self._slots:
+            client = self._idle.pop() if self._idle else await self._open_client()
+            try:
+                yield client
+            finally:
+                self._idle.append(client)
+
     def _wait(self, attempt: int, asked: float | None) -> float:
         """What the server asks for and a little more, or a jittered, doubling wait."""
         if asked is not None:
@@ -214,7 +234,7 @@ class Connection:
         doubled = self.endpoint.first_wait * float(2**attempt)
         return min(doubled, self.endpoint.longest_wait) * self._random.uniform(0.5, 1.0)
 
-    async def _once(self, messages: Sequence[Message]) -> Reply:
+    async def _once(self, client: httpx.AsyncClient, messages: Sequence[Message]) -> Reply:
         httpx = _httpx()
         body = {
             "model": self.endpoint.model,
@@ -225,7 +245,7 @@ class Connection:
         try:
             # httpx limits each wait for data; this limits a server that drips its answer, too.
             response = await asyncio.wait_for(
-                self._client.post(self.endpoint.url, json=body), self.endpoint.timeout
+                client.post(self.endpoint.url, json=body), self.endpoint.timeout
             )
         except (httpx.TimeoutException, asyncio.TimeoutError):
             raise _PassingError(f"no answer within {self.endpoint.timeout:g} s") from None
@@ -280,7 +300,8 @@ class Connection:
 
     async def _offered_models(self) -> str:
         try:
-            response = await self._client.get(f"{self.endpoint.base_url.rstrip('/')}/models")
+            async with self._slot() as client:
+                response = await client.get(f"{self.endpoint.base_url.rstrip('/')}/models")
             names = [str(model["id"]) for model in response.json()["data"]]
         except (_httpx().HTTPError, ValueError, LookupError, TypeError):
             return "the server does not list its models"

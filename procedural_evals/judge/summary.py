@@ -22,6 +22,15 @@ def item_score(row: Sequence[Judgement]) -> float | None:
     return sum(scores) / len(scores) if len(scores) == len(row) else None
 
 
+def check_labels(
+    total: int, categories: Categories | None, clusters: Sequence[Hashable] | None
+) -> None:
+    """ValueError unless there is one label an item; call it before anything is paid for."""
+    for name, labels in [("clusters", clusters), *_groupings(categories).items()]:
+        if labels is not None and len(labels) != total:
+            raise ValueError(f"{name}: {len(labels)} labels for {total} items; give one an item")
+
+
 def summarise(
     judging: Judging,
     categories: Categories | None = None,
@@ -41,9 +50,7 @@ def summarise(
     Raises ValueError for lists of another length than the items.
     """
     total = len(judging.rows)
-    for name, labels in [("clusters", clusters), *_groupings(categories).items()]:
-        if labels is not None and len(labels) != total:
-            raise ValueError(f"{name}: {len(labels)} labels for {total} items; give one an item")
+    check_labels(total, categories, clusters)
     scores = [item_score(row) for row in judging.rows]
 
     def mean(members: Iterable[int], values: Sequence[float | None]) -> dict[str, Any]:
