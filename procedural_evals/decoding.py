@@ -94,17 +94,31 @@ def opened(path: StrPath) -> Iterator[tuple[InputContainer, VideoStream]]:
     file = _existing(path)
     try:
         container = av.open(str(file), metadata_errors="ignore")
-    except (av.error.FFmpegError, ValueError) as error:
+    except Exception as error:  # of several bases: damaged sizes even end as MemoryError
         raise VideoError(f"{file} does not open as a video: {error}") from error
     with container:
         stream = _video_stream(container)
         if stream is None:
             raise VideoError(f"{file} has no video stream")
+        # PyAV would crash on a codec that it has no decoder for; its annotations deny the None.
+        if getattr(stream, "codec_context", None) is None:
+            raise VideoError(f"{file}: no decoder for its codec")
         stream.thread_type = "AUTO"  # type: ignore[assignment]
         try:
             yield container, stream
         finally:
             _drain(stream)
+
+
+def _demuxed(container: InputContainer, stream: VideoStream) -> Iterator[Packet]:
+    """The stream's packets and, at the end, an empty one that empties the decoder."""
+    try:
+        yield from container.demux(stream)
+    except (
+        av.error.FFmpegError,
+        IndexError,
+    ) as error:  # IndexError: of a stream that turns up late
+        raise VideoError(f"{container.name} is damaged: {error}") from error
 
 
 def _drain(stream: VideoStream) -> None:
@@ -150,7 +164,7 @@ class Feed:
         self._container = container
         self._stream = stream
         self._timeline = timeline
-        self._packets: Iterator[Packet] = container.demux(stream)
+        self._packets: Iterator[Packet] = _demuxed(container, stream)
         self._position = -1
         self._numbered = timeline is None or timeline.numbered
         self._next_number = 0
@@ -196,9 +210,12 @@ class Feed:
         _drain(self._stream)
         # Containers index keyframes by presentation time (Matroska) or by decoding time (MP4).
         for ticks in (timeline.key_stamps[key], timeline.key_dts[key]):
-            self._container.seek(int(ticks), stream=self._stream)
-            packets = self._container.demux(self._stream)
-            first = next(packets)
+            with suppress(av.error.FFmpegError):
+                self._container.seek(int(ticks), stream=self._stream)
+            packets = _demuxed(self._container, self._stream)
+            first = next(packets, None)
+            if first is None or first.pts is None:
+                continue
             landed = np.flatnonzero(timeline.key_stamps[: key + 1] == first.pts)
             if landed.size and timeline.key_orders[landed[0]] > self._position:
                 self._packets = chain([first], packets)
@@ -243,10 +260,7 @@ def _listed(path: str, modified: int, size: int) -> Timeline:
     if lacking:
         raise VideoError(truncation(path, lacking))
     with opened(path) as (container, stream):
-        try:
-            packets = [_described(packet) for packet in container.demux(stream) if packet.size]
-        except av.error.FFmpegError as error:
-            raise VideoError(f"{path} is damaged: {error}") from error
+        packets = [_described(packet) for packet in _demuxed(container, stream) if packet.size]
         if not packets:
             raise VideoError(f"{path} holds no frame")
         if lacking is None and (packets[-1].corrupt or packets[-1].end > size):

@@ -47,6 +47,7 @@ __all__ = [
     "frame_count",
     "frame_times",
     "iter_frames",
+    "planned_times",
     "probe",
     "sample_frames",
 ]
@@ -299,8 +300,26 @@ def sample_frames(
     low, high = _range(timeline, start, end, path)
     shown = _read(path, timeline, low + RULES[rule](timeline.times[low:high], count), size)
     # A broken frame's stand-in may be its neighbour, which was picked as well.
-    fresh = np.diff(shown.times, prepend=-1.0) > 0
+    fresh = np.diff(np.maximum.accumulate(shown.times), prepend=-1.0) > 0
     return shown if fresh.all() else Frames(shown.frames[fresh], shown.times[fresh])
+
+
+def planned_times(
+    path: StrPath,
+    count: int,
+    start: float | None = None,
+    end: float | None = None,
+    rule: str = "uniform",
+) -> Float64:
+    """When the frames come on screen that `sample_frames` picks, float64 [n]; decodes nothing.
+
+    Raises what `sample_frames` raises for the same arguments.
+    """
+    if rule not in RULES:
+        raise ValueError(f"unknown rule {rule!r}; known: {', '.join(sorted(RULES))}")
+    timeline = _timeline(path)
+    low, high = _range(timeline, start, end, path)
+    return timeline.times[low + RULES[rule](timeline.times[low:high], count)]
 
 
 def iter_frames(

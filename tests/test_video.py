@@ -292,6 +292,14 @@ def test_missing_empty_and_foreign_files_are_named(tmp_path: Path) -> None:
         assert video.check_video(path) is not None
 
 
+def test_an_unknown_codec_is_named_and_does_not_crash(tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", 10)
+    clip.write_bytes(clip.read_bytes().replace(b"avc1", b"zzzz"))
+    with pytest.raises(video.VideoError, match=r"clip\.mp4: no decoder for its codec"):
+        video.sample_frames(clip, count=2)
+    assert "no decoder" in (video.check_video(clip) or "")
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [
