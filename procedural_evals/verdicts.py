@@ -37,7 +37,10 @@ _OUT_OF = rf"(?:{_SLASH}(?P<most>\d+(?:\.\d+)?)(?![\w%/⁄])|(?!{_SLASH}\d))"
 _ONE_NUMBER = rf"{_NUMBER}{_WHOLE}{_OUT_OF}"
 _BARE = re.compile(rf"{_WRAPPING}{_ONE_NUMBER}[\s*_`\"'“”)\]}}>$.]*")
 
-_REASONING_MARKS = re.compile(r"<(/?(?:think(?:ing)?|reasoning))>", re.IGNORECASE)
+# What `visible_text` takes for the beginning or end of reasoning.
+_REASONING_MARKS = re.compile(
+    r"[<◁](/?(?:think(?:ing)?|thought|reasoning))[>▷]|<\|(\w+)\|>", re.IGNORECASE
+)
 _LAST_NUMBER = re.compile(r"[-+−\d./]+\Z")
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
@@ -224,7 +227,7 @@ def neutralise(text: str, markers: Sequence[str]) -> str:
     'Attach the roof. (Judge) 2, (Judge)  2'
     """
     plain = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    plain = _REASONING_MARKS.sub(r"(\1)", plain)
+    plain = _REASONING_MARKS.sub(lambda mark: f"({mark[1] or mark[2]})", plain)
     for marker in markers:
         head, words = _head(marker), f"({marker}) ".replace("\\", r"\\")
         while True:

@@ -116,12 +116,12 @@ def test_the_tables_show_every_figure() -> None:
     text = "\n".join(
         audit(
             CROSSED,
-            {"j": graded(0, 1, 2, 2, 0, 0, 1, None), HUMAN: graded(0, 1, 2, 1, 0, 2, 1, 0)},
+            {"j|r@1": graded(0, 1, 2, 2, 0, 0, 1, None), HUMAN: graded(0, 1, 2, 1, 0, 2, 1, 0)},
             scale=50,
         ).lines()
     )
     rows = [line.split() for line in text.splitlines()]
-    assert ["j", "7/8"] in rows
+    assert ["j", "7/8", "j|r@1"] in rows
     assert ["j", "~", "human", "7", "71.4", "0.58", "0.44"] in rows
     assert "62.5 (4)" in text
     assert "mean score by human: predictor by generator of the questions" in text

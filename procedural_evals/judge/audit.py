@@ -8,6 +8,7 @@ each pair of graders, and self-preference: the mean score of each predictor by e
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -82,21 +83,37 @@ class Audit:
 
     def lines(self) -> list[str]:
         """The tables as text, one line an entry."""
-        rows = [["evaluator", "graded"]]
-        rows += [[name, f"{n}/{self.total}"] for name, n in self.graded.items()]
+        short = _short_names(self.graded)
+        rows = [["evaluator", "graded", "id"]]
+        rows += [[short[name], f"{n}/{self.total}", name] for name, n in self.graded.items()]
         lines = _table(rows)
         rows = [["pair", "items", "agreement %", "kappa", "tau-b"]]
         for p in self.pairs:
             numbers = (_shown(p.percent, 1), _shown(p.kappa, 2), _shown(p.tau_b, 2))
-            rows.append([f"{p.first} ~ {p.second}", str(p.items), *numbers])
+            rows.append([f"{short[p.first]} ~ {short[p.second]}", str(p.items), *numbers])
         lines += ["", *_table(rows)] if self.pairs else []
         if self.predictor_by_evaluator:
             lines += ["", "mean score: predictor by evaluator"]
-            lines += _matrix_table("predictor", self.predictor_by_evaluator)
+            lines += _matrix_table(
+                {
+                    predictor: {short[name]: cell for name, cell in row.items()}
+                    for predictor, row in self.predictor_by_evaluator.items()
+                }
+            )
         for evaluator, matrix in self.generator_by_predictor.items():
-            lines += ["", f"mean score by {evaluator}: predictor by generator of the questions"]
-            lines += _matrix_table("predictor", matrix)
+            lines += [
+                "",
+                f"mean score by {short[evaluator]}: predictor by generator of the questions",
+            ]
+            lines += _matrix_table(matrix)
         return lines
+
+
+def _short_names(ids: Iterable[str]) -> dict[str, str]:
+    """A judge's id up to its rubric, where that is enough to tell the judges apart."""
+    first = {name: name.split("|")[0] for name in ids}
+    shared = Counter(first.values())
+    return {name: short if shared[short] == 1 else name for name, short in first.items()}
 
 
 def _shown(value: float | None, digits: int) -> str:
@@ -114,9 +131,9 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _matrix_table(corner: str, matrix: Matrix) -> list[str]:
+def _matrix_table(matrix: Matrix) -> list[str]:
     columns = list(dict.fromkeys(column for row in matrix.values() for column in row))
-    rows = [[corner, *columns]]
+    rows = [["predictor", *columns]]
     for name, row in matrix.items():
         cells = (row.get(column, Cell(None, 0)) for column in columns)
         rows.append([name, *(f"{_shown(cell.mean, 1)} ({cell.items})" for cell in cells)])
