@@ -317,9 +317,10 @@ def planned_times(
     """
     if rule not in RULES:
         raise ValueError(f"unknown rule {rule!r}; known: {', '.join(sorted(RULES))}")
-    timeline = _timeline(path)
+    timeline = timeline_of(path)
     low, high = _range(timeline, start, end, path)
-    return timeline.times[low + RULES[rule](timeline.times[low:high], count)]
+    times: Float64 = timeline.times[low + RULES[rule](timeline.times[low:high], count)]
+    return times
 
 
 def iter_frames(

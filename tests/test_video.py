@@ -416,3 +416,14 @@ def test_real_video_has_frame_n_at_n_seconds(shared: Path) -> None:
     in_order = dict(video.iter_frames(path))
     for frame, second in zip(read.frames, wanted, strict=True):
         np.testing.assert_array_equal(frame, in_order[second])
+
+
+@pytest.mark.parametrize("rule", video.RULES)
+@pytest.mark.parametrize("bounds", [(None, None), (1.0, 3.2)])
+def test_planned_times_are_those_of_the_frames_that_come(
+    clip: Path, rule: str, bounds: tuple[float | None, float | None]
+) -> None:
+    start, end = bounds
+    planned = video.planned_times(clip, 5, start, end, rule)
+    shown = video.sample_frames(clip, count=5, start=start, end=end, rule=rule)
+    assert planned.tolist() == shown.times.tolist()

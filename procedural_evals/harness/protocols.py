@@ -8,9 +8,8 @@ None of them raises for a row whose media cannot be read: the row becomes a fail
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +100,11 @@ class Protocol:
 
     def messages(self, doc: Doc) -> list[dict[str, Any]]:
         """One user message; for a row that cannot be shown, the failure mark and the reason."""
-        media, text = self._shown(doc)
+        media, failure = self._shown(doc)
         content = [
             {"type": "video" if isinstance(each, str) else "image", "url": each} for each in media
         ]
+        text = self.text(doc) if failure is None else _failure_text(failure)
         return [{"role": "user", "content": [*content, {"type": "text", "text": text}]}]
 
     def visuals(self, doc: Doc) -> list[Any]:
@@ -112,8 +112,22 @@ class Protocol:
         return self._shown(doc)[0]
 
     def text(self, doc: Doc) -> str:
-        """The filled template, for models that take the media apart."""
-        return self._shown(doc)[1]
+        """The filled template, for models that take the media apart.
+
+        lmms-eval asks for it before anything else, with a row that lacks its pictures: no medium
+        is decoded here.
+        """
+        failure = self._problem(doc)
+        template = self.template_of(doc)
+        times: Sequence[float] = ()
+        if failure is None and "frames" in self.columns and "$frame_times" in template.text:
+            try:
+                times = self._frame_times(doc)
+            except (OSError, ValueError) as error:
+                failure = f"{type(error).__name__}: {error}"
+        if failure is not None:
+            return _failure_text(failure)
+        return template.fill(**self.values(doc, times))
 
     def template_of(self, doc: Doc) -> Template:
         """The template of this row."""
@@ -123,8 +137,8 @@ class Protocol:
         """What fills the template's placeholders."""
         raise NotImplementedError
 
-    def _shown(self, doc: Doc) -> tuple[list[Any], str]:
-        template = self.template_of(doc)
+    def _shown(self, doc: Doc) -> tuple[list[Any], str | None]:
+        """The media of a row, or none and why; either way it is noted for the row's record."""
         failure = self._problem(doc)
         times: tuple[float, ...] = ()
         media: list[Any] = []
@@ -132,11 +146,9 @@ class Protocol:
             try:
                 media, times = self._media(doc)
             except (OSError, ValueError) as error:
-                failure = f"{type(error).__name__}: {error}"
-        note(template.id, str(doc["id"]), Shown(times, failure))
-        if failure is not None:
-            return [], f"{replies.FAILURE_MARKS[1]}] {failure}"
-        return media, template.fill(**self.values(doc, times))
+                media, failure = [], f"{type(error).__name__}: {error}"
+        note(self.template_of(doc).id, str(doc["id"]), Shown(times, failure))
+        return media, failure
 
     def _problem(self, doc: Doc) -> str | None:
         words = tuple(PROBLEM_WORDS[column] for column in self.columns)
@@ -161,9 +173,26 @@ class Protocol:
         return media, times
 
     def _frames(self, doc: Doc) -> tuple[list[Image.Image], tuple[float, ...]]:
+        plan = self._plan()
+        frames, times = video.sample_frames(
+            doc["video"]["path"],
+            count=plan.count,
+            start=doc["clip_start"],
+            end=doc["clip_end"],
+            rule=plan.rule,
+            size=plan.size,
+        )
+        return [Image.fromarray(frame) for frame in frames], _rounded(times)
+
+    def _frame_times(self, doc: Doc) -> tuple[float, ...]:
+        plan = self._plan()
+        path, start, end = doc["video"]["path"], doc["clip_start"], doc["clip_end"]
+        return _rounded(video.planned_times(path, plan.count, start, end, plan.rule))
+
+    def _plan(self) -> FramePlan:
         if self.plan is None:
             raise ValueError(f"{self.benchmark}/{self.template}: frames are shown without a plan")
-        return _sampled(doc["video"]["path"], doc["clip_start"], doc["clip_end"], self.plan)
+        return self.plan
 
     # ---- what becomes of its reply ------------------------------------------------------------
 
@@ -204,15 +233,12 @@ class Protocol:
         return records.under_metrics(self.record(doc, results[0]), self.metrics)
 
 
-@lru_cache(maxsize=4)
-def _sampled(
-    path: str, start: float | None, end: float | None, plan: FramePlan
-) -> tuple[list[Image.Image], tuple[float, ...]]:
-    """Frames of a clip and their times; kept for the next call, which asks for the text."""
-    frames, times = video.sample_frames(
-        path, count=plan.count, start=start, end=end, rule=plan.rule, size=plan.size
-    )
-    return [Image.fromarray(frame) for frame in frames], tuple(round(float(t), 3) for t in times)
+def _rounded(times: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round(float(time), 3) for time in times)
+
+
+def _failure_text(reason: str) -> str:
+    return f"{replies.FAILURE_MARKS[1]}] {reason}"
 
 
 def _clip(doc: Doc) -> Path:
