@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from procedural_evals.replies import visible_text
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Key = TypeVar("Key")
 Wording = tuple[str, ...]
@@ -139,3 +141,53 @@ def _joint(
             }
             joint.append((frozenset(lettered | worded), letter))
     return _owned((members, letter) for members, letter in joint if len(members) > 1)
+
+
+def offered_letters(
+    n: int,
+    letters: Sequence[Sequence[str]] | None = None,
+    num_options: int | Sequence[int] | None = None,
+    options: Sequence[Sequence[str]] | None = None,
+) -> list[str]:
+    """The letters offered with each of n questions, from whichever arguments say so.
+
+    Args:
+        n: number of questions.
+        letters: one offer for all ("ABCD"), or one a question (["ABCD", "AB"]).
+        num_options: how many of A, B, C, ... are offered: one number, or one a question.
+        options: the options' texts, a list a question.
+
+    Raises ValueError where none is given, where they disagree, or for other than 1 to 26 letters.
+
+    >>> offered_letters(2, num_options=[4, 2])
+    ['ABCD', 'AB']
+    """
+    said: dict[str, list[str]] = {}
+    if letters is not None:
+        for_all = all(isinstance(letter, str) and len(letter) == 1 for letter in letters)
+        each = ["".join(offer) for offer in letters]
+        said["letters"] = ["".join(each)] * n if for_all else each
+    if num_options is not None:
+        counts = [num_options] * n if isinstance(num_options, int) else num_options
+        said["num_options"] = [_first_letters(count, "num_options") for count in counts]
+    if options is not None:
+        said["options"] = [_first_letters(len(texts), "options") for texts in options]
+    if not said:
+        raise ValueError("letters, num_options and options are all missing; give one of them")
+    first = next(iter(said.values()))
+    for name, offers in said.items():
+        if len(offers) != n:
+            raise ValueError(f"{name}: {len(offers)} values for {n} questions; give one a question")
+        for item, (one, other) in enumerate(zip(first, offers, strict=True)):
+            if len(one) != len(other):
+                raise ValueError(
+                    f"{name}: item {item} has {len(other)} options where {next(iter(said))} says "
+                    f"{len(one)}"
+                )
+    return first
+
+
+def _first_letters(count: int, name: str) -> str:
+    if count not in range(1, len(ALPHABET) + 1):
+        raise ValueError(f"{name}: {count!r} options in a question; 1 to 26 have letters")
+    return ALPHABET[:count]
