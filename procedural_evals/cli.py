@@ -1,4 +1,4 @@
-"""The command line: `procedural-evals run | check-data | simulate | demo`."""
+"""The command line: `procedural-evals run | check-data | contact-sheet | simulate | demo`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,6 +40,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--data-dir", help="folder to look into (default: $PROCEDURAL_EVALS_DATA/NAME)"
     )
+
+    sheet = commands.add_parser(
+        "contact-sheet", help="put the pictures of a dozen rows on one page, to look at"
+    )
+    sheet.add_argument("name", help="dataset name, for example flatpack-bench")
+    sheet.add_argument("--config", help="its configuration, for example sample")
+    sheet.add_argument("--data-dir", help="folder with its files")
+    sheet.add_argument("--out", default="contact-sheet.png", help="picture to write")
 
     simulate = commands.add_parser(
         "simulate", help="write a simulated assembly world in a benchmark's layout"
@@ -79,6 +88,16 @@ def _check_data(options: argparse.Namespace) -> int:
     return 0 if report.complete else 1
 
 
+def _contact_sheet(options: argparse.Namespace) -> int:
+    from procedural_evals import contact_sheet
+
+    count = contact_sheet.make_contact_sheet(
+        options.name, Path(options.out), options.config, data_dir=options.data_dir
+    )
+    print(f"{count} pictures in {options.out}")
+    return 0
+
+
 def _simulate(options: argparse.Namespace) -> int:
     from procedural_evals import folders
     from procedural_evals.simulator import sample
@@ -109,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(options, rest)
         if options.command == "check-data":
             return _check_data(options)
+        if options.command == "contact-sheet":
+            return _contact_sheet(options)
         if options.command == "simulate":
             return _simulate(options)
         return _demo(options)
