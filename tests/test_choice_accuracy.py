@@ -174,7 +174,7 @@ def test_the_card_and_the_module_run_as_they_are_printed(metric, monkeypatch):
     examples = doctest.DocTestParser().get_doctest(
         metric.inputs_description, {}, "inputs", None, None
     )
-    assert doctest.DocTestRunner().run(examples) == (0, 3)
+    assert doctest.DocTestRunner().run(examples) == (0, 4)
 
 
 def test_the_module_gives_the_published_chance_rows(metric, questions):
