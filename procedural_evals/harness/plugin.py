@@ -23,6 +23,7 @@ def register() -> list[Any]:
     from lmms_eval.models.registry_v2 import ModelManifest
 
     _index_our_tasks()
+    _fail_at_once()
     return [
         ModelManifest(
             "procedural_baseline",
@@ -72,3 +73,20 @@ def _index_our_tasks() -> None:
 
     initialize_tasks._knows_procedural_evals = True  # type: ignore[attr-defined]
     TaskManager.initialize_tasks = initialize_tasks
+
+
+def _fail_at_once() -> None:
+    """Missing or damaged files and an unreachable judge stop a run with their own message.
+
+    lmms-eval tries five times, whatever went wrong, and then raises an error that hides why; that
+    is meant for the network.
+    """
+    import tenacity
+    from lmms_eval.api.task import ConfigurableTask
+
+    from procedural_evals.judge.client import JudgeUnreachable
+
+    final = (FileNotFoundError, ValueError, JudgeUnreachable)
+    retrying = getattr(ConfigurableTask.download, "retry", None)
+    if isinstance(retrying, tenacity.BaseRetrying):
+        retrying.retry = tenacity.retry_if_exception(lambda error: not isinstance(error, final))
