@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,15 @@ from procedural_evals.dyad.records import Corpus, Session
 from procedural_evals.dyad.splits import development_sessions, split_of
 from procedural_evals.dyad.vocabulary import STEPS
 from procedural_evals.scores.localization import detections, frame_map, segments, temporal_map
-from procedural_evals.scores.segmentation import THRESHOLDS, segment_counts
+from procedural_evals.scores.segmentation import THRESHOLDS, SegmentCounts, segment_counts
+from procedural_evals.scores.uncertainty import (
+    DRAWS,
+    LEVEL,
+    Interval,
+    cluster_counts,
+    partition,
+    percentile_ends,
+)
 
 RATE = 1.0
 LOOKBACK = 4
@@ -123,20 +131,61 @@ def step_scores(
     Raises:
         ValueError: naming (session, time) pairs that are missing or asked for by nobody.
     """
-    wanted = {(track.session, time) for track in tracks for time, _ in track.labelled()}
-    _check_keys("predictions", wanted, predictions)
-    predicted = [_filled(track, predictions) for track in tracks]
-    true = [[NO_STEP if label is None else label for label in track.labels] for track in tracks]
-    counts = segment_counts(predicted, true, thresholds, NO_STEP)
-    scores = counts.scores()
-    # Seconds without a step agree by construction: they are taken out of both counts.
-    empty = int(counts.frames.sum()) - len(wanted)
-    if wanted:
-        scores["mof"] = 100 * (int(counts.correct.sum()) - empty) / len(wanted)
+    wanted, predicted, true = _both_sides(tracks, predictions)
+    scores = _counts(tracks, predicted, true, thresholds).scores()
     if class_scores is not None:
         _check_keys("class_scores", wanted, class_scores)
         scores.update(_ranked(tracks, predicted, true, class_scores, thresholds))
     return {**scores, "sequences": len(tracks), "frames": len(wanted)}
+
+
+def step_intervals(
+    tracks: Sequence[StepTrack],
+    predictions: Mapping[tuple[str, float], str | None],
+    thresholds: Sequence[float] = THRESHOLDS,
+    draws: int = DRAWS,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, Interval]:
+    """f1@T, edit and mof of `step_scores` with their percentile intervals over participants.
+
+    Whole participants, with all of their sessions, are drawn with replacement.
+    """
+    _, predicted, true = _both_sides(tracks, predictions)
+    counts = _counts(tracks, predicted, true, thresholds)
+    group, k = partition([track.participant for track in tracks], len(tracks))
+    replicates = counts.weighted(cluster_counts(k, draws, seed)[:, group])
+    return {
+        name: Interval(score, *percentile_ends(replicates[name], level))
+        for name, score in counts.scores().items()
+    }
+
+
+Sides = tuple[set[tuple[str, float]], list[list[str]], list[list[str]]]
+
+
+def _both_sides(
+    tracks: Sequence[StepTrack], predictions: Mapping[tuple[str, float], str | None]
+) -> Sides:
+    """The seconds that count, and the predicted and the true label of every second of a track."""
+    wanted = {(track.session, time) for track in tracks for time, _ in track.labelled()}
+    _check_keys("predictions", wanted, predictions)
+    predicted = [_filled(track, predictions) for track in tracks]
+    true = [[NO_STEP if label is None else label for label in track.labels] for track in tracks]
+    return wanted, predicted, true
+
+
+def _counts(
+    tracks: Sequence[StepTrack],
+    predicted: Sequence[list[str]],
+    true: Sequence[list[str]],
+    thresholds: Sequence[float],
+) -> SegmentCounts:
+    """Counts behind the scores; seconds without a step agree by construction and are taken out."""
+    counts = segment_counts(predicted, true, thresholds, NO_STEP)
+    labelled = np.array([len(track.labelled()) for track in tracks], np.int64)
+    correct = counts.correct - (counts.frames - labelled)
+    return replace(counts, correct=correct, frames=labelled)
 
 
 def _check_keys(
