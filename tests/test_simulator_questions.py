@@ -170,7 +170,8 @@ def test_options_differ_and_have_the_sizes_of_the_benchmark(
             elif question.template != "track_single":
                 assert len(texts) == 4
     assert set(sizes) <= {2, 3, 4}
-    assert sizes[2] and sizes[4]
+    assert sizes[2]
+    assert sizes[4]
 
 
 def test_new_part_ids_keep_the_answer(asked: list[tuple[World, list[Question], Truth]]) -> None:

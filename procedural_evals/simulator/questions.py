@@ -503,8 +503,8 @@ class Asker:
         in_b = [p for p in self._mixed(self.visible[b]) if p != query]
         alike = [p for p in in_b if p in self.world.product.look_alikes(query)]
         others = [p for p in in_b if p not in alike]
-        few = len(alike) < 3 and self.rng.random() < 0.25
-        wrong = [jumble[p] for p in (alike if few else [*alike, *others])[:3]]
+        few = bool(alike) and self.rng.random() < 0.25
+        wrong = [jumble[p] for p in (alike[:2] if few else [*alike, *others][:3])]
         if not few and len(wrong) < 3:
             return None
         return self._question("track_single", (a, b), jumble[query], wrong, (query,), jumble)
