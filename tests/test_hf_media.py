@@ -45,6 +45,13 @@ def test_media_keep_their_order(clip: Path) -> None:
     assert prompt.frame_times == [0, 1, 2, 3]
 
 
+def test_text_may_stand_without_parts() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, *message({"type": "text", "text": "?"})]
+    prompt = prompt_of(messages, FramePlan())
+    assert [turn["role"] for turn in prompt.conversation] == ["system", "user"]
+    assert prompt.text == "Be brief.\n?"
+
+
 def test_the_times_in_the_metadata_are_those_of_the_frames(clip: Path) -> None:
     prompt = prompt_of(message({"type": "video", "url": str(clip)}), FramePlan(7))
     (metadata,) = prompt.metadata
@@ -116,7 +123,7 @@ def test_large_pictures_are_scaled_down(clip: Path, tmp_path: Path) -> None:
         ({"type": "image", "url": "absent.png"}, FileNotFoundError, r"absent\.png"),
         ({"type": "video", "url": 3}, ValueError, "got int"),
         ({"type": "audio", "url": "a.wav"}, ValueError, "holds audio"),
-        ({"type": "smell"}, ValueError, "smell"),
+        ({"type": "image"}, KeyError, "url"),
     ],
 )
 def test_what_cannot_be_shown_is_named(part: dict, error: type, text: str) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from lmms_eval.protocol import ChatMessages
 from PIL import Image
 
 from procedural_evals import video
@@ -113,16 +112,19 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], plan: FramePlan) -> Prompt:
     the same. Raises ValueError for anything else, and what `video.sample_frames` raises.
     """
     prompt = Prompt([])
-    for message in ChatMessages(messages=list(messages)).messages:
+    for message in messages:
         content: list[dict[str, Any]] = []
-        for part in message.content:
-            if part.type == "text":
-                content.append({"type": "text", "text": part.text})
-            elif part.type == "image":
-                prompt.images.append(_picture(part.url, plan))
+        parts: Any = message["content"]
+        if isinstance(parts, str):
+            parts = [{"type": "text", "text": parts}]
+        for part in parts:
+            if part["type"] == "text":
+                content.append({"type": "text", "text": part["text"]})
+            elif part["type"] == "image":
+                prompt.images.append(_picture(part["url"], plan))
                 content.append({"type": "image"})
-            elif part.type == "video":
-                clip = _clip(part.url, part.start_time, part.end_time, plan)
+            elif part["type"] == "video":
+                clip = _clip(part["url"], part.get("start_time"), part.get("end_time"), plan)
                 prompt.frame_times += clip.times
                 if plan.as_images:
                     distinct = clip.frames[: len(clip.times)]
@@ -133,8 +135,8 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], plan: FramePlan) -> Prompt:
                     prompt.metadata.append(clip.metadata)
                     content.append({"type": "video"})
             else:
-                raise ValueError(f"a message holds {part.type}; text, image and video are read")
-        prompt.conversation.append({"role": message.role, "content": content})
+                raise ValueError(f"a message holds {part['type']}; text, image and video are read")
+        prompt.conversation.append({"role": message["role"], "content": content})
     return prompt
 
 
