@@ -121,12 +121,20 @@ class World:
         return tuple(s for s in self.product.steps if s.id in needed)
 
 
-def make_session(product: Product, seed: int = 0, difficulty: Difficulty | None = None) -> Session:
-    """Let a worker assemble a product; the same arguments give the same session."""
+def make_session(
+    product: Product,
+    seed: int = 0,
+    difficulty: Difficulty | None = None,
+    worker_type: type[Worker] = Worker,
+) -> Session:
+    """Let a worker assemble a product; the same arguments give the same session.
+
+    `worker_type` is who does it: a class derived from `Worker` may have habits of its own.
+    """
     level = difficulty or Difficulty()
     rng = random.Random(f"session/{product.category}/{product.name}/{seed}")
     floor = plan_floor(product, rng)
-    worker = Worker(product, floor, level, rng)
+    worker = worker_type(product, floor, level, rng)
     worker.run()
     duration = round(worker.time + 1.5, 2)
     height = product.extent.high[2]
