@@ -44,8 +44,8 @@ def test_oracle_gets_100_and_silence_0_with_the_lexical_judge(
 ) -> None:
     examples = json.loads((shared / "data/promqa-assembly/qa_excerpt.json").read_text("utf-8"))
     columns = {
+        "judge": "lexical",
         "references": [example["answers"] for example in examples],
-        "questions": [example["question"] for example in examples],
         "clusters": [example["sequence_id"] for example in examples],
         "categories": {
             "type": [example["question_type"] for example in examples],
@@ -65,7 +65,7 @@ def test_a_model_judges_with_steps_and_keeps_its_replies(
     metric: evaluate.EvaluationModule, own_cache: Path
 ) -> None:
     with JudgeServer() as server:
-        options = {"judge": "fake", "base_url": server.base_url, "prices": (1.0, 1.0)}
+        options = {"model": "fake", "base_url": server.base_url, "prices": (1.0, 1.0)}
         columns = numbered(9) | {"steps": [["attach wheel"], None, []] * 3}
         found = metric.compute(**columns, **options)
         assert found["score"] == pytest.approx(50)
@@ -91,7 +91,7 @@ def test_unjudged_items_are_left_out_and_named(metric: evaluate.EvaluationModule
     with JudgeServer(reply=moody) as server:
         found = metric.compute(
             **numbered(3),
-            judge="fake",
+            model="fake",
             base_url=server.base_url,
             ids=["a", "b", "c"],
             categories=["next", "next", "order"],
@@ -110,11 +110,11 @@ def test_unjudged_items_are_left_out_and_named(metric: evaluate.EvaluationModule
 
 def test_an_outage_is_no_score_of_zero(metric: evaluate.EvaluationModule) -> None:
     with JudgeServer(reply=lambda _: "?") as server:
-        found = metric.compute(**numbered(2), judge="fake", base_url=server.base_url)
+        found = metric.compute(**numbered(2), model="fake", base_url=server.base_url)
     assert found["score"] is None
     assert found["interval"] is None
     with pytest.raises(JudgeUnreachable, match="start the server"):
-        metric.compute(**numbered(3), judge="fake", base_url=server.base_url)
+        metric.compute(**numbered(3), model="fake", base_url=server.base_url)
 
 
 def test_several_judges_are_averaged_and_an_item_needs_all_of_them(
@@ -136,7 +136,7 @@ def test_intervals_draw_whole_recordings(metric: evaluate.EvaluationModule) -> N
     clusters = [n // 4 for n in range(24)]
     with JudgeServer() as server:
         found = metric.compute(
-            **numbered(24), judge="fake", base_url=server.base_url, clusters=clusters, draws=300
+            **numbered(24), model="fake", base_url=server.base_url, clusters=clusters, draws=300
         )
     values = 50.0 * (np.arange(24) % 3)
     expected = bootstrap_mean(values, clusters, draws=300)
@@ -148,7 +148,7 @@ def test_dimensions_are_reported_in_their_own_unit(metric: evaluate.EvaluationMo
     said = "Correctness: 5\nCompleteness: 4\nRelevance: 3\nClarity: 2\nBrevity: 1\nFinal: 3"
     with JudgeServer(reply=lambda _: said) as server:
         found = metric.compute(
-            **numbered(2), judge="fake", base_url=server.base_url, rubric="dyad_response"
+            **numbered(2), model="fake", base_url=server.base_url, rubric="dyad_response"
         )
     assert found["score"] == 60
     assert found["grades"]["correctness"] == 5
@@ -161,7 +161,14 @@ def test_dimensions_are_reported_in_their_own_unit(metric: evaluate.EvaluationMo
         ({"questions": ["one"]}, "questions: 1 for 3 predictions"),
         ({"clusters": [1]}, "clusters: 1 labels for 3 items"),
         ({"categories": {"type": [1]}}, "type: 1 labels for 3 items"),
-        ({"questions": None}, "item 0: rubric promqa_ternary needs its question"),
+        (
+            {"questions": None, "judge": None, "model": "fake"},
+            "item 0: rubric promqa_ternary needs its question",
+        ),
+        ({"judge": None}, "choose one of model="),
+        ({"judges": ["fake"]}, "choose one of model="),
+        ({"judges": [{"base_url": "http://x"}], "judge": None}, "has no 'model'"),
+        ({"base_url": "http://x"}, "base_url: no model is among the judges"),
         ({"references": [["a"], [], ["a"]]}, "item 1: no answers"),
         ({"predictions": ["a", None, "b"]}, "item 1: None is no text"),
     ],
@@ -170,7 +177,7 @@ def test_bad_input_is_named(
     metric: evaluate.EvaluationModule, changes: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
-        metric.compute(**(numbered(3) | changes))
+        metric.compute(**(numbered(3) | {"judge": "lexical"} | changes))
 
 
 def test_the_card_shows_what_really_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:

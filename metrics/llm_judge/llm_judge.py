@@ -9,7 +9,7 @@ import datasets
 import evaluate
 
 from procedural_evals.judge.cache import ReplyCache
-from procedural_evals.judge.judging import judge_items, make_judge
+from procedural_evals.judge.judging import judge_items, make_judges
 from procedural_evals.judge.rubric import JudgeItem
 from procedural_evals.judge.summary import check_labels, summarise
 from procedural_evals.scores.uncertainty import DRAWS
@@ -23,8 +23,10 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: one answer an item, strings.
     references: a list of reference answers an item.
-    judge: "lexical" (offline, compares words, not comparable; the default) or a model's name.
-    judges: several of them, in place of judge; an item's score is their mean.
+    model: the name of the judging model on its server; or
+    judge: "lexical" (offline, compares words, not comparable), or a model's name; or
+    judges: several of them, each a name or {"model": ..., "base_url": ..., ...}; an item's score is
+        their mean.
     rubric: "promqa_ternary" (default), "procobject_four_dimensions", "dyad_response", or the path
         of a rubric file.
     questions, steps, contexts: one text, list of texts and text an item, as the rubric needs them.
@@ -43,7 +45,7 @@ Examples:
     >>> import evaluate
     >>> llm_judge = evaluate.load("metrics/llm_judge")
     >>> found = llm_judge.compute(
-    ...     predictions=["Attach the roof."], references=[["attach roof"]], questions=["What now?"]
+    ...     predictions=["Attach the roof."], references=[["attach roof"]], judge="lexical"
     ... )
     >>> found["score"], found["judged"], found["total"], found["comparable"]
     (100.0, 1, 1, False)
@@ -79,8 +81,9 @@ class LLMJudge(evaluate.Metric):
         self,
         predictions: Sequence[str],
         references: Sequence[Sequence[str]],
-        judge: str = "lexical",
-        judges: Sequence[str] | None = None,
+        model: str | None = None,
+        judge: str | None = None,
+        judges: Sequence[Any] | None = None,
         rubric: str = "promqa_ternary",
         questions: Sequence[str] | None = None,
         steps: Sequence[Sequence[str] | None] | None = None,
@@ -95,6 +98,9 @@ class LLMJudge(evaluate.Metric):
         seed: int = 0,
         **endpoint: Any,
     ) -> dict[str, Any]:
+        chosen = [name for name in (model, judge, *(judges or ())) if name is not None]
+        if not chosen or (judges and len(chosen) > len(judges)):
+            raise ValueError('choose one of model="NAME", judge="lexical" and judges=[...]')
         total = len(predictions)
         columns = {"questions": questions, "steps": steps, "contexts": contexts, "ids": ids}
         for name, values in columns.items():
@@ -112,7 +118,7 @@ class LLMJudge(evaluate.Metric):
             for n in range(total)
         ]
         check_labels(total, categories, clusters)
-        asked = [make_judge(name, rubric, **endpoint) for name in judges or [judge]]
+        asked = make_judges(chosen, rubric, **endpoint)
         with ReplyCache(cache_dir) as cache:
             judging = judge_items(items, asked, cache, progress, retry_unjudged=retry_unjudged)
         return summarise(judging, categories, clusters, draws, seed)

@@ -77,6 +77,9 @@ class Judge(Protocol):
     def describe(self) -> dict[str, Any]:
         """The settings behind the id, for a result's record."""
 
+    def check(self, item: JudgeItem) -> None:
+        """ValueError when the item lacks what this judge has to see."""
+
     def open(self, options: JudgeOptions) -> AbstractAsyncContextManager[OpenJudge]:
         """The judge at work in the running event loop."""
 

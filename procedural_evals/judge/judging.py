@@ -62,6 +62,28 @@ def make_judge(name: str, rubric: str = "promqa_ternary", **endpoint: Any) -> Ju
     return ModelJudge(Endpoint(name, **endpoint), load_rubric(rubric))
 
 
+def make_judges(
+    chosen: Sequence[str | Mapping[str, Any]], rubric: str = "promqa_ternary", **endpoint: Any
+) -> list[Judge]:
+    """A judge for each name, or for each mapping of `model` and options of its own.
+
+    Raises ValueError when options say where a model is served and no model is among the judges: a
+    judge that somebody set up is never left out without a word.
+
+    >>> [judge.comparable for judge in make_judges(["lexical", {"model": "m", "timeout": 9}])]
+    [False, True]
+    """
+    judges = []
+    for choice in chosen:
+        own = {"model": choice} if isinstance(choice, str) else dict(choice)
+        if "model" not in own:
+            raise ValueError(f"judges: {own} has no 'model'")
+        judges.append(make_judge(own.pop("model"), rubric, **{**endpoint, **own}))
+    if endpoint and not any(judge.comparable for judge in judges):
+        raise ValueError(f"{', '.join(sorted(endpoint))}: no model is among the judges; name one")
+    return judges
+
+
 def _check(items: Sequence[JudgeItem], judges: Sequence[Judge]) -> None:
     if not judges:
         raise ValueError("judges: none are given; give at least one")
@@ -71,7 +93,7 @@ def _check(items: Sequence[JudgeItem], judges: Sequence[Judge]) -> None:
             raise ValueError(f"{what}: the id {twice[0]!r} occurs twice; ids tell them apart")
     for judge in judges:
         for item in items:
-            judge.rubric.check(item)
+            judge.check(item)
 
 
 class _Progress:

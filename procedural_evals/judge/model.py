@@ -48,6 +48,10 @@ class ModelJudge:
             "parser": PARSER_VERSION,
         }
 
+    def check(self, item: JudgeItem) -> None:
+        """ValueError when the rubric's template needs more than the item has."""
+        self.rubric.check(item)
+
     @asynccontextmanager
     async def open(self, options: JudgeOptions) -> AsyncIterator[_AtWork]:
         """The judge with an open connection."""
