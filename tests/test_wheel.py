@@ -94,7 +94,7 @@ def in_clean(python, tmp_path, *arguments):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_wheel_holds_the_shells_and_no_rubbish(wheel):

@@ -216,13 +216,11 @@ class Protocol:
         }
 
     def _frames_record(self, times: tuple[float, ...]) -> records.Record:
-        if "frames" not in self.columns:
+        """What was shown: by this protocol, or (without a plan) by the model's own sampling."""
+        if not times and "frames" not in self.columns:
             return {}
-        return {
-            "frame_plan": str(self.plan),
-            "frame_times": list(times),
-            "decoder": video.DECODER_VERSION,
-        }
+        plan = {"frame_plan": str(self.plan)} if "frames" in self.columns else {}
+        return {**plan, "frame_times": list(times), "decoder": video.DECODER_VERSION}
 
     def record(self, doc: Doc, reply: str) -> records.Record:
         """The whole record of one item."""
