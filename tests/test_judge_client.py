@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import multiprocessing
 import time
@@ -20,6 +21,7 @@ from procedural_evals.judge.client import (
     Reply,
     RequestError,
     Usage,
+    read_completion,
     retry_after,
 )
 from tests.judge_server import JudgeServer
@@ -122,6 +124,26 @@ def test_empty_and_cut_off_replies_are_replies() -> None:
     assert reply.cut_off
 
 
+@pytest.mark.parametrize(
+    ("message", "more", "reply"),
+    [
+        ({"content": None}, {}, Reply("")),
+        ({"content": [{"type": "thinking"}, {"type": "text", "text": "2"}]}, {}, Reply("2")),
+        ({"content": "2"}, {"usage": None}, Reply("2")),
+        ({"content": "2"}, {"usage": {"prompt_tokens": "many"}}, Reply("2")),
+        ({"content": {"grade": 2}}, {}, None),
+        ("2", {}, None),
+    ],
+)
+def test_what_servers_call_a_completion(message: Any, more: dict[str, Any], reply: Reply) -> None:
+    assert read_completion(json.dumps({"choices": [{"message": message}], **more})) == reply
+
+
+@pytest.mark.parametrize("body", ["", "null", "[]", "{}", '{"choices": []}', "<html>", "[[[["])
+def test_what_is_no_completion(body: str) -> None:
+    assert read_completion(body) is None
+
+
 def test_a_request_that_is_wrong_is_not_sent_again() -> None:
     with JudgeServer(models=("other",)) as server:
         (failure,), usage = ask(endpoint(server), [1])
@@ -181,7 +203,14 @@ def test_waits_grow_and_are_jittered() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"model": ""}, {"base_url": "localhost"}, {"concurrency": 0}, {"timeout": 0}, {"retries": -1}],
+    [
+        {"model": ""},
+        {"base_url": "localhost"},
+        {"base_url": "http://me:secret@host/v1"},
+        {"concurrency": 0},
+        {"timeout": 0},
+        {"retries": -1},
+    ],
 )
 def test_bad_settings_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(options))}"):

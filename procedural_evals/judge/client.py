@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import httpx
@@ -97,6 +98,11 @@ class Endpoint:
             raise ValueError("model: empty; give the name that the server knows the model by")
         if not self.base_url.startswith(("http://", "https://")):
             raise ValueError(f"base_url: {self.base_url!r}; it starts with http:// or https://")
+        if "@" in urlsplit(self.base_url).netloc:
+            raise ValueError(
+                f"base_url: a name or password stands in it, which would be shown; put a key into "
+                f"the environment variable {self.key_variable}"
+            )
         if self.concurrency < 1 or self.retries < 0 or self.timeout <= 0:
             raise ValueError(
                 f"concurrency {self.concurrency}, retries {self.retries}, timeout {self.timeout}: "
@@ -249,19 +255,22 @@ class Connection:
             )
         except (httpx.TimeoutException, asyncio.TimeoutError):
             raise _PassingError(f"no answer within {self.endpoint.timeout:g} s") from None
-        except httpx.TransportError as error:
+        except httpx.HTTPError as error:
             raise _PassingError(self._safe(f"{type(error).__name__}: {error}")) from None
         except httpx.InvalidURL as error:
             raise RequestError(self._safe(f"InvalidURL: {error}")) from None
         status = response.status_code
         if status != 200:
-            reason = self._safe(f"HTTP {status}: {_error_text(response.text)}")
+            reason = f"HTTP {status}: {_error_text(self._safe(response.text))}"
             passing = status in _PASSING or status >= 500
             if passing and _EXHAUSTED not in response.text:
                 wait = retry_after(response.headers.get("Retry-After"), time.time())
                 raise _PassingError(reason, status, wait)
             raise RequestError(reason, status)
-        reply = _read(response.text)
+        reply = read_completion(response.text)
+        if reply is None:
+            shown = " ".join(self._safe(response.text).split())[:80]
+            raise _PassingError(f"the answer is no chat completion: {shown!r}")
         self._count(reply)
         return reply
 
@@ -321,21 +330,31 @@ def _error_text(body: str) -> str:
     return " ".join(text.split())[:300] or "(no text)"
 
 
-def _read(body: str) -> Reply:
-    """The reply in a response's body; a body that is none may be a passing fault."""
+def _content(content: Any) -> str:
+    """The text of a message: a text, None, or a list of parts of which some are text."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    if content is None or isinstance(content, str):
+        return content or ""
+    raise TypeError(f"content is {type(content).__name__}")
+
+
+def read_completion(body: str) -> Reply | None:
+    """The reply in a response's body; None for a body that is no chat completion.
+
+    >>> read_completion('{"choices": [{"message": {"content": "[Judge] 2"}}]}')
+    Reply(text='[Judge] 2', cut_off=False, prompt_tokens=0, completion_tokens=0)
+    >>> read_completion('{"choices": [') is None
+    True
+    """
     try:
         values = json.loads(body)
         choice = values["choices"][0]
-        text = choice["message"].get("content")
-        if text is not None and not isinstance(text, str):
-            raise TypeError(f"content is {type(text).__name__}")
-        usage = values.get("usage") or {}
-        return Reply(
-            text or "",
-            choice.get("finish_reason") == "length",
-            int(usage.get("prompt_tokens") or 0),
-            int(usage.get("completion_tokens") or 0),
-        )
-    except (ValueError, LookupError, TypeError, AttributeError):
-        shown = " ".join(body.split())[:80]
-        raise _PassingError(f"the answer is no chat completion: {shown!r}") from None
+        text = _content(choice["message"].get("content"))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+    usage = values.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    tokens = [counts.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    prompt, completion = (count if isinstance(count, int) else 0 for count in tokens)
+    return Reply(text, choice.get("finish_reason") == "length", prompt, completion)
