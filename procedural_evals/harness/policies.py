@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
+from procedural_evals.dyad.vocabulary import MODES, STEPS
 from procedural_evals.harness.items import Row
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -138,7 +139,47 @@ GROUNDED = Policies(
     ungrounded=lambda row: grounded_reply(row["answers"][0], []),
 )
 
+
+def numbered(column: str, count: int, reply: Callable[[int], str]) -> Policies:
+    """Rows whose right answer is the one of `count` options whose number is in `column`.
+
+    >>> numbered("mode", 2, lambda number: choice_reply(LETTERS[number])).oracle({"mode": 1})
+    '{"answer": "B"}'
+    """
+
+    def frequent(rows: Sequence[Row]) -> str:
+        found = Counter(row[column] for row in rows)
+        return reply(min(found, key=lambda number: (-found[number], number)))
+
+    return Policies(
+        oracle=lambda row: reply(row[column]),
+        random=lambda row, generator, rows: reply(generator.randrange(count)),
+        most_frequent=frequent,
+    )
+
+
+def certain_reply(number: int, count: int) -> str:
+    """Likelihoods of `count` captions, of which one is certain, as `procedural_hf` gives them.
+
+    >>> certain_reply(1, 2)
+    '{"log_likelihoods": [-99.0, 0.0], "blank": [0.0, 0.0]}'
+    """
+    certain = [0.0 if each == number else -99.0 for each in range(count)]
+    return json.dumps({"log_likelihoods": certain, "blank": [0.0] * count})
+
+
+def _lettered(number: int) -> str:
+    return choice_reply(LETTERS[number])
+
+
 register_policies("flatpack_bench", MULTIPLE_CHOICE)
 register_policies("promqa_assembly", OPEN)
 register_policies("promqa_cooking", OPEN)
 register_policies("procobject_10k", GROUNDED)
+register_policies("dyad_step", numbered("label", len(STEPS), _lettered))
+register_policies(
+    "dyad_step_likelihood",
+    numbered("label", len(STEPS), lambda number: certain_reply(number, len(STEPS))),
+)
+register_policies("dyad_mode", numbered("mode", len(MODES), _lettered))
+register_policies("dyad_response", OPEN)

@@ -13,7 +13,7 @@ Record = dict[str, Any]
 RESULTS = "_results.json"
 # The metric under which a task's samples hold the item's whole record; tasks of lmms-eval's own
 # have none.
-RECORD_KEYS = ("accuracy", "judge", "iou", "record")
+RECORD_KEYS = ("accuracy", "judge", "iou", "f1_10", "macro_f1", "record")
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
-from procedural_evals.harness import open_scores
+from procedural_evals.harness import dyad_tables, open_scores
 from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import Record, answered_records, choice_summary
+from procedural_evals.harness.table_row import Row
 from procedural_evals.scores.choice_accuracy import ChoiceScores
 from procedural_evals.scores.grounding import GroundingSummary
 from procedural_evals.scores.uncertainty import Interval
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of a score table; `score`, `low` and `high` in the scale the heading names."""
-
-    label: str
-    n: int
-    score: float
-    low: float
-    high: float
-    extra: dict[str, float | None] = field(default_factory=dict)
 
 
 def choice_rows(records: Sequence[Record]) -> Iterator[Row]:
@@ -88,6 +76,9 @@ ROWS: dict[str, tuple[str, Callable[[Sequence[Record]], Iterator[Row]]]] = {
     "choice": ("accuracy", choice_rows),
     "judged": ("judge", judged_rows),
     "grounded": ("IoU", grounded_rows),
+    "steps": ("F1@0.1", dyad_tables.step_rows),
+    "mode": ("macro-F1", dyad_tables.mode_rows),
+    "response": ("judge", dyad_tables.response_rows),
 }
 
 

@@ -1,0 +1,148 @@
+"""Scores of DYAD's tasks from the records of their items. All are in [0, 100] but the grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from procedural_evals.dyad.mode_scores import chance_macro_f1
+from procedural_evals.dyad.steps import RATE, StepTrack, step_intervals, step_scores
+from procedural_evals.dyad.vocabulary import MODES, PHYSICAL, STEPS
+from procedural_evals.harness.dyad_decoding import Decoding
+from procedural_evals.harness.dyad_records import is_parsed, mode_predictions
+from procedural_evals.harness.judging import judge_records
+from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.scores.classification import bootstrap_scores
+from procedural_evals.scores.uncertainty import Interval
+
+
+@dataclass(frozen=True)
+class StepScores:
+    """Scores of the step task.
+
+    Attributes:
+        scores: f1@T, edit, mof, frame_map, map@T as of `dyad.steps.step_scores`, and how many
+            sequences and frames they rest on.
+        intervals: of f1@T, edit and mof, over participants.
+        no_parse_rate: share of the seconds to which nothing was answered, in [0, 100].
+    """
+
+    scores: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    no_parse_rate: float
+
+
+def step_summary(records: Sequence[Record], decoding: Decoding | None = None) -> StepScores:
+    """Scores of the answered seconds, decoded session by session.
+
+    A second to which nothing was answered is a wrong step of its own and leaves the decoder as it
+    was; a failed item is left out. `decoding` takes the place of the one that the records name.
+    ValueError when nothing was answered at all, or for records of several decodings.
+    """
+    answered = answered_records(records)
+    if not answered:
+        raise ValueError("no second was answered")
+    if decoding is None:
+        named = {record["decoding"] for record in answered}
+        if len(named) > 1:
+            raise ValueError(f"records of several step decoders: {'; '.join(sorted(named))}")
+        decoding = Decoding.from_text(named.pop())
+    tracks: list[StepTrack] = []
+    labels: dict[tuple[str, float], str | None] = {}
+    scores: dict[tuple[str, float], list[float]] = {}
+    for session in _by_session(answered):
+        tracks.append(_track(session))
+        parsed = [record for record in session if is_parsed(record)]
+        labels.update({_key(record): None for record in session})
+        if not parsed:
+            continue
+        table = [decoding.probabilities(record, len(STEPS)) for record in parsed]
+        decoded = decoding.decode(table)
+        for record, column, row in zip(parsed, decoded.labels, decoded.scores, strict=True):
+            labels[_key(record)] = STEPS[column]
+            scores[_key(record)] = row.tolist()
+    nothing = [0.0] * len(STEPS)
+    ranked = {key: scores.get(key, nothing) for key in labels}
+    unparsed = sum(not is_parsed(record) for record in answered)
+    return StepScores(
+        step_scores(tracks, labels, class_scores=ranked),
+        step_intervals(tracks, labels),
+        100 * unparsed / len(answered),
+    )
+
+
+def _key(record: Record) -> tuple[str, float]:
+    return record["session"], float(record["time"])
+
+
+def _by_session(records: Iterable[Record]) -> list[list[Record]]:
+    sessions: dict[str, list[Record]] = {}
+    for record in sorted(records, key=_key):
+        sessions.setdefault(record["session"], []).append(record)
+    return list(sessions.values())
+
+
+def _track(session: Sequence[Record]) -> StepTrack:
+    """The session's true labels from its first to its last second; None where there is no item."""
+    gold = {round(float(record["time"]) * RATE): record["gold"] for record in session}
+    ticks = range(min(gold), max(gold) + 1)
+    return StepTrack(
+        session=session[0]["session"],
+        participant=session[0]["cluster"],
+        split="",
+        times=tuple(round(tick / RATE, 6) for tick in ticks),
+        labels=tuple(gold.get(tick) for tick in ticks),
+    )
+
+
+@dataclass(frozen=True)
+class ModeScores:
+    """Scores of the mode task.
+
+    Attributes:
+        intervals: macro_f1, balanced_accuracy, accuracy, f1_verbal, f1_physical, and auprc (of
+            physical help, where there is any), over participants.
+        random, majority: macro-F1 that a fair coin and the more frequent mode would get.
+        no_parse_rate: share of the events for which no mode was answered.
+    """
+
+    intervals: Mapping[str, Interval]
+    random: float
+    majority: float
+    no_parse_rate: float
+
+
+def mode_summary(records: Sequence[Record]) -> ModeScores:
+    """Scores of the answered events; ValueError when there is none."""
+    answered = answered_records(records)
+    predictions = mode_predictions(answered)
+    gold = [prediction.label for prediction in predictions]
+    ranked = PHYSICAL in gold
+    found = bootstrap_scores(
+        [prediction.prediction for prediction in predictions],
+        gold,
+        [record["cluster"] for record in answered],
+        MODES,
+        [prediction.score for prediction in predictions] if ranked else None,
+        PHYSICAL if ranked else None,
+    )
+    random, majority = chance_macro_f1(gold)
+    unparsed = sum(prediction.prediction is None for prediction in predictions)
+    return ModeScores(
+        {name: Interval(*(100 * value for value in ends)) for name, ends in found.items()},
+        100 * random,
+        100 * majority,
+        100 * unparsed / len(gold),
+    )
+
+
+def response_grades(records: Sequence[Record]) -> Mapping[str, float]:
+    """Mean grade of each aspect, 0 to 5, over the items that every judge judged and the judges."""
+    verdicts = judge_records(records)
+    given: dict[str, list[float]] = {}
+    for item, row in verdicts.rows.items():
+        if verdicts.score(item) is not None:
+            for judgement in row:
+                for name, grade in judgement.grades.items():
+                    given.setdefault(name, []).append(grade)
+    return {name: sum(grades) / len(grades) for name, grades in given.items()}
