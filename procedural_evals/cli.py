@@ -52,10 +52,14 @@ def _parser() -> argparse.ArgumentParser:
     simulate = commands.add_parser(
         "simulate", help="write a simulated assembly world in a benchmark's layout"
     )
-    simulate.add_argument("--sample", action="store_true", help="make the embedded sample anew")
-    simulate.add_argument("--out", help="folder to write to")
-    simulate.add_argument("--products", type=int, default=4, help="how many products")
-    simulate.add_argument("--seed", type=int, default=0)
+    simulate.add_argument("name", nargs="?", help="dataset name, for example flatpack-bench")
+    simulate.add_argument("--out", help="folder to write to: new or empty")
+    simulate.add_argument("--count", type=int, default=4, help="products, toys or sessions (4)")
+    simulate.add_argument("--seed", type=int, default=0, help="another seed is another world (0)")
+    simulate.add_argument("--difficulty", default="medium", help="easy, medium or hard (medium)")
+    simulate.add_argument(
+        "--sample", action="store_true", help="make the embedded sample anew, of NAME or of all"
+    )
 
     demo = commands.add_parser("demo", help="score the reference policies on the embedded sample")
     demo.add_argument("--output", help="folder for results (default: a new temporary one)")
@@ -100,14 +104,20 @@ def _contact_sheet(options: argparse.Namespace) -> int:
 
 def _simulate(options: argparse.Namespace) -> int:
     from procedural_evals import folders
-    from procedural_evals.simulator import sample
+    from procedural_evals.simulator import writers
 
     if options.sample:
-        sample.make_flatpack_sample(folders.dataset_scripts() / "flatpack_bench" / "sample")
-    elif options.out:
-        sample.simulate_flatpack(options.out, products=options.products, seed=options.seed)
+        for name in [options.name] if options.name else writers.WRITERS:
+            folder = folders.dataset_scripts() / name.replace("-", "_") / "sample"
+            print(writers.make_sample(name, folder))
+    elif options.name and options.out:
+        print(
+            writers.simulate(
+                options.name, Path(options.out), options.count, options.seed, options.difficulty
+            )
+        )
     else:
-        raise ValueError("simulate: say --out FOLDER, or --sample for the embedded sample")
+        raise ValueError("say NAME and --out FOLDER, or --sample for the embedded samples")
     return 0
 
 
@@ -133,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "simulate":
             return _simulate(options)
         return _demo(options)
-    except (FileNotFoundError, KeyError, ValueError) as error:
+    except (ImportError, OSError, KeyError, ValueError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         print(f"procedural-evals {options.command}: {message}", file=sys.stderr)
         return 2
