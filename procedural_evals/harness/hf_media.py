@@ -23,6 +23,7 @@ from procedural_evals import video
 # more than this many seconds, the indices are milliseconds instead of frame numbers.
 _RATE_TOLERANCE = 0.005
 _TICKS = 1000
+_GREY = 128
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,15 @@ class Prompt:
         """The text parts, joined."""
         parts = (part for message in self.conversation for part in message["content"])
         return "\n".join(part["text"] for part in parts if part["type"] == "text")
+
+    def greyed(self) -> Prompt:
+        """The same conversation with nothing but grey in its pictures and frames."""
+        return Prompt(
+            self.conversation,
+            [Image.new("RGB", image.size, (_GREY,) * 3) for image in self.images],
+            [np.full_like(frames, _GREY) for frames in self.videos],
+            self.metadata,
+        )
 
 
 def prompt_of(messages: Sequence[Mapping[str, Any]], plan: FramePlan) -> Prompt:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -36,6 +37,8 @@ class Generation:
     """Of `model.generate`, sorted by name."""
     until: tuple[str, ...]
     """A reply ends before the first of these texts."""
+    continuations: tuple[str, ...] = field(default=(), repr=False)
+    """Nothing is generated: the reply says how likely each of these texts is (`_ranked`)."""
 
     @classmethod
     def from_settings(
@@ -62,7 +65,9 @@ class Generation:
         chosen |= {"do_sample": sample, "max_new_tokens": int(limit or DEFAULT_MAX_NEW_TOKENS)}
         until = settings.get("until") or ()
         return cls(
-            tuple(sorted(chosen.items())), (until,) if isinstance(until, str) else tuple(until)
+            tuple(sorted(chosen.items())),
+            (until,) if isinstance(until, str) else tuple(until),
+            tuple(settings.get("continuations") or ()),
         )
 
     def ended(self, text: str) -> str:
@@ -159,6 +164,7 @@ class ProceduralHF(lmms):  # type: ignore[misc]
             as_images=videos_as == "images" or (videos_as == "auto" and video_processor is None),
         )
         self._max_new_tokens = max_new_tokens
+        self._blank: dict[str, list[float]] = {}
         self._system_prompt = self._resolve_system_prompt(system_prompt)
 
     @property
@@ -215,7 +221,11 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         Returns, for each, the natural logarithm of its probability after the messages and its
         number of tokens; the end of the reply is not part of it.
         """
-        prompt = prompt_of(self._with_system_prompt(messages), self._plan)
+        return self._scores(
+            prompt_of(self._with_system_prompt(messages), self._plan), continuations
+        )
+
+    def _scores(self, prompt: Prompt, continuations: Sequence[str]) -> list[tuple[float, int]]:
         begun = self._template(prompt.conversation, add_generation_prompt=True)
         length = self._inputs([prompt], [begun])["input_ids"].shape[1]
         scores = []
@@ -226,6 +236,22 @@ class ProceduralHF(lmms):  # type: ignore[misc]
             log_probabilities = logits.log_softmax(-1).gather(1, replied[:, None])
             scores.append((float(log_probabilities.sum()), len(replied)))
         return scores
+
+    def _ranked(self, prompt: Prompt, continuations: tuple[str, ...]) -> GenerationResult:
+        """A JSON object with the texts, their `log_likelihoods`, and those on grey (`blank`).
+
+        The scores on grey are found once for each text and size of the media.
+        """
+        sizes = [image.size for image in prompt.images], [video.shape for video in prompt.videos]
+        shown = repr((prompt.conversation, sizes, prompt.metadata, continuations))
+        if shown not in self._blank:
+            self._blank[shown] = [s for s, _ in self._scores(prompt.greyed(), continuations)]
+        reply = {
+            "continuations": continuations,
+            "log_likelihoods": [score for score, _ in self._scores(prompt, continuations)],
+            "blank": self._blank[shown],
+        }
+        return GenerationResult(json.dumps(reply))
 
     # ---- batches ------------------------------------------------------------------------------
 
@@ -297,6 +323,8 @@ class ProceduralHF(lmms):  # type: ignore[misc]
     def _generated(
         self, prompts: Sequence[Prompt], generation: Generation
     ) -> list[GenerationResult]:
+        if generation.continuations:
+            return [self._ranked(prompt, generation.continuations) for prompt in prompts]
         texts = [self._template(p.conversation, add_generation_prompt=True) for p in prompts]
         inputs = self._inputs(prompts, texts)
         length = inputs["input_ids"].shape[1]
