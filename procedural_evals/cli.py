@@ -1,4 +1,4 @@
-"""The command line: `procedural-evals run | check-data | contact-sheet | simulate | demo`."""
+"""The command line, `procedural-evals`: one function a command."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ def _parser() -> argparse.ArgumentParser:
     sheet.add_argument("--config", help="its configuration, for example sample")
     sheet.add_argument("--data-dir", help="folder with its files")
     sheet.add_argument("--out", default="contact-sheet.png", help="picture to write")
+
+    audit = commands.add_parser(
+        "judge-audit", help="compare several judges over the same answers, and with people"
+    )
+    audit.add_argument("answers", nargs="+", help="predictions (.json, .jsonl) or results folders")
+    audit.add_argument("--judge", action="append", required=True, help="once a judge, as for run")
+    audit.add_argument("--rubric", default="promqa_ternary", help="name or file (promqa_ternary)")
+    audit.add_argument("--human", help="people's grades (.csv, .json, .jsonl)")
+    audit.add_argument("--out", help="JSON file for the tables")
 
     simulate = commands.add_parser(
         "simulate", help="write a simulated assembly world in a benchmark's layout"
@@ -102,6 +111,18 @@ def _contact_sheet(options: argparse.Namespace) -> int:
     return 0
 
 
+def _judge_audit(options: argparse.Namespace) -> int:
+    from procedural_evals.harness import judge_audit
+
+    return judge_audit.run(
+        [Path(path) for path in options.answers],
+        options.judge,
+        options.rubric,
+        Path(options.human) if options.human else None,
+        Path(options.out) if options.out else None,
+    )
+
+
 def _simulate(options: argparse.Namespace) -> int:
     from procedural_evals import folders
     from procedural_evals.simulator import writers
@@ -127,6 +148,15 @@ def _demo(options: argparse.Namespace) -> int:
     return demo.run(options.output)
 
 
+COMMANDS = {
+    "check-data": _check_data,
+    "contact-sheet": _contact_sheet,
+    "judge-audit": _judge_audit,
+    "simulate": _simulate,
+    "demo": _demo,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 2 for a wrong argument or a missing file."""
     parser = _parser()
@@ -136,14 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "run":
             return _run(options, rest)
-        if options.command == "check-data":
-            return _check_data(options)
-        if options.command == "contact-sheet":
-            return _contact_sheet(options)
-        if options.command == "simulate":
-            return _simulate(options)
-        return _demo(options)
-    except (ImportError, OSError, KeyError, ValueError) as error:
+        return COMMANDS[options.command](options)
+    except (ImportError, OSError, KeyError, ValueError, RuntimeError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         print(f"procedural-evals {options.command}: {message}", file=sys.stderr)
         return 2

@@ -126,8 +126,8 @@ def _candidates() -> tuple[Floats, Floats]:
 def rgb_to_lab(rgb: Floats) -> Floats:
     """CIELAB (D65) of sRGB colours in [0, 1], [n, 3] to [n, 3] (CIE 15; IEC 61966-2-1).
 
-    >>> rgb_to_lab(np.array([[1.0, 1.0, 1.0]])).round(1).tolist()
-    [[100.0, -0.0, 0.0]]
+    >>> np.abs(rgb_to_lab(np.array([[1.0, 1.0, 1.0]]))).round(1).tolist()
+    [[100.0, 0.0, 0.0]]
     """
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(

@@ -47,11 +47,14 @@ def chosen_judges(rubric: str) -> tuple[Judge, ...]:
             f"${JUDGE_VARIABLE}: MODEL, MODEL@http://HOST/v1, lexical (offline, for trying things "
             f"out), or {NO_JUDGE} (keep the answers)"
         )
-    if setting == NO_JUDGE:
-        return ()
+    return () if setting == NO_JUDGE else judges_named(setting.split(","), rubric)
+
+
+def judges_named(names: Sequence[str], rubric: str) -> tuple[Judge, ...]:
+    """Judges from their short names, MODEL or MODEL@http://HOST/v1."""
     concurrency = int(os.environ.get(CONCURRENCY_VARIABLE, DEFAULT_CONCURRENCY))
     judges = []
-    for name in setting.split(","):
+    for name in names:
         model, _, address = name.strip().partition("@")
         options: dict[str, Any] = {"base_url": address} if address else {}
         if model != "lexical":
@@ -103,12 +106,13 @@ def judge_records(records: Sequence[Record]) -> Verdicts:
     rubrics = {record["rubric"] for record in answered}
     if len(rubrics) > 1:
         raise ValueError(f"records of several rubrics: {', '.join(sorted(rubrics))}")
-    items = tuple(_item(record) for record in answered)
+    items = tuple(judge_item(record) for record in answered)
     setting = (os.environ.get(JUDGE_VARIABLE), os.environ.get(CONCURRENCY_VARIABLE))
     return _judged(items, rubrics.pop(), setting)
 
 
-def _item(record: Record) -> JudgeItem:
+def judge_item(record: Record) -> JudgeItem:
+    """What a judge is shown of a record of an open answer."""
     steps = record.get("steps")
     return JudgeItem(
         record["id"],
