@@ -37,7 +37,7 @@ def video_file(session: Session) -> str:
 
 
 def step_rows(corpus: Corpus) -> dict[str, list[Row]]:
-    """A row for each whole second with an annotated step, by split.
+    """A row for each whole second of each session, by split; `label` is None where none is known.
 
     `frames` are the numbers of the four frames that may be shown, oldest first; without frame
     times there are none. Clip times are seconds of the video.
@@ -46,7 +46,7 @@ def step_rows(corpus: Corpus) -> dict[str, list[Row]]:
     for track in step_tracks(corpus):
         session = corpus.session(track.session)
         taken = session.frame_times
-        for time, label in track.labelled():
+        for time, label in zip(track.times, track.labels, strict=True):
             frames = lookback(session, time) if taken.size else ()
             first = float(taken[frames[0]]) if frames else time
             rows[SPLITS[track.split]].append(

@@ -43,13 +43,14 @@ class DyadFrames(Protocol):
         """Numbers of the frames that are shown, in order."""
         raise NotImplementedError
 
-    def label(self, doc: Doc) -> str:
-        """The true label."""
+    def label(self, doc: Doc) -> str | None:
+        """The true label; None where there is none."""
         raise NotImplementedError
 
     def target(self, doc: Doc) -> str:
-        """The letter of the true label's option."""
-        return LETTERS[self.labels.index(self.label(doc))]
+        """The letter of the true label's option; nothing where there is no label."""
+        label = self.label(doc)
+        return "" if label is None else LETTERS[self.labels.index(label)]
 
     def values(self, doc: Doc, frame_times: Sequence[float]) -> dict[str, str]:
         """`$options`, one lettered line an option."""
@@ -103,9 +104,9 @@ class StepUnderstanding(DyadFrames):
         """The row's lookback: none of its frames was taken after the row's time."""
         return list(doc["frames"])
 
-    def label(self, doc: Doc) -> str:
-        """The annotated step."""
-        return self.labels[doc["label"]]
+    def label(self, doc: Doc) -> str | None:
+        """The annotated step; None where no step is annotated."""
+        return None if doc["label"] is None else self.labels[doc["label"]]
 
     def record(self, doc: Doc, reply: str) -> records.Record:
         """The record of one second."""
@@ -142,7 +143,7 @@ class ModeAnticipation(DyadFrames):
         chosen = video.RULES[self.plan.rule](times, self.plan.count)
         return [first + int(number) for number in chosen]
 
-    def label(self, doc: Doc) -> str:
+    def label(self, doc: Doc) -> str | None:
         """How help was given."""
         return self.labels[doc["mode"]]
 

@@ -69,7 +69,7 @@ def label_record(
     row: Mapping[str, Any],
     *,
     kind: str,
-    gold: str,
+    gold: str | None,
     labels: Sequence[str],
     options: Sequence[str],
 ) -> Record:
@@ -96,7 +96,9 @@ def label_record(
     return record
 
 
-def likelihood_record(common: Record, row: Mapping[str, Any], *, gold: str, count: int) -> Record:
+def likelihood_record(
+    common: Record, row: Mapping[str, Any], *, gold: str | None, count: int
+) -> Record:
     """The record of a second for which a model gave the likelihoods of `count` captions."""
     record = common | {
         "kind": "steps",

@@ -24,7 +24,7 @@ class StepScores:
         scores: f1@T, edit, mof, frame_map, map@T as of `dyad.steps.step_scores`, and how many
             sequences and frames they rest on.
         intervals: of f1@T, edit and mof, over participants.
-        no_parse_rate: share of the seconds to which nothing was answered, in [0, 100].
+        no_parse_rate: share of the scored seconds to which nothing was answered, in [0, 100].
     """
 
     scores: Mapping[str, float]
@@ -35,13 +35,15 @@ class StepScores:
 def step_summary(records: Sequence[Record], decoding: Decoding | None = None) -> StepScores:
     """Scores of the answered seconds, decoded session by session.
 
-    A second to which nothing was answered is a wrong step of its own and leaves the decoder as it
-    was; a failed item is left out. `decoding` takes the place of the one that the records name.
-    ValueError when nothing was answered at all, or for records of several decodings.
+    The decoder sees every answer of a session; scored are the seconds with an annotated step. One
+    to which nothing was answered is a wrong step of its own and leaves the decoder as it was; a
+    failed item is left out. `decoding` takes the place of the one that the records name. ValueError
+    when no second can be scored, or for records of several decodings.
     """
     answered = answered_records(records)
-    if not answered:
-        raise ValueError("no second was answered")
+    scored = [record for record in answered if record["gold"] is not None]
+    if not scored:
+        raise ValueError(f"{len(answered)} seconds were answered, none of them with a known step")
     if decoding is None:
         named = {record["decoding"] for record in answered}
         if len(named) > 1:
@@ -53,21 +55,22 @@ def step_summary(records: Sequence[Record], decoding: Decoding | None = None) ->
     for session in _by_session(answered):
         tracks.append(_track(session))
         parsed = [record for record in session if is_parsed(record)]
-        labels.update({_key(record): None for record in session})
+        labels.update({_key(record): None for record in session if record["gold"] is not None})
         if not parsed:
             continue
         table = [decoding.probabilities(record, len(STEPS)) for record in parsed]
         decoded = decoding.decode(table)
         for record, column, row in zip(parsed, decoded.labels, decoded.scores, strict=True):
-            labels[_key(record)] = STEPS[column]
-            scores[_key(record)] = row.tolist()
+            if record["gold"] is not None:
+                labels[_key(record)] = STEPS[column]
+                scores[_key(record)] = row.tolist()
     nothing = [0.0] * len(STEPS)
     ranked = {key: scores.get(key, nothing) for key in labels}
-    unparsed = sum(not is_parsed(record) for record in answered)
+    unparsed = sum(not is_parsed(record) for record in scored)
     return StepScores(
         step_scores(tracks, labels, class_scores=ranked),
         step_intervals(tracks, labels),
-        100 * unparsed / len(answered),
+        100 * unparsed / len(scored),
     )
 
 

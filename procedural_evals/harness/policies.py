@@ -143,16 +143,18 @@ GROUNDED = Policies(
 def numbered(column: str, count: int, reply: Callable[[int], str]) -> Policies:
     """Rows whose right answer is the one of `count` options whose number is in `column`.
 
+    Where the column is null nothing is right, and the oracle says so.
+
     >>> numbered("mode", 2, lambda number: choice_reply(LETTERS[number])).oracle({"mode": 1})
     '{"answer": "B"}'
     """
 
     def frequent(rows: Sequence[Row]) -> str:
-        found = Counter(row[column] for row in rows)
+        found = Counter(row[column] for row in rows if row[column] is not None)
         return reply(min(found, key=lambda number: (-found[number], number)))
 
     return Policies(
-        oracle=lambda row: reply(row[column]),
+        oracle=lambda row: "None of these." if row[column] is None else reply(row[column]),
         random=lambda row, generator, rows: reply(generator.randrange(count)),
         most_frequent=frequent,
     )

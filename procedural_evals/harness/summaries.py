@@ -102,7 +102,11 @@ def table(records: Sequence[Record]) -> str:
             counts += " (not comparable with published scores)"
     if not lines:
         return f"  no score: {counts}"
-    heading = ROWS[scored[0]["kind"]][0]
+    return f"{text_of(lines, ROWS[scored[0]['kind']][0])}\n  {counts}"
+
+
+def text_of(lines: Sequence[Row], heading: str) -> str:
+    """The lines under a heading that says what `score` is, columns aligned."""
     extras = list(lines[0].extra)
     titles = ["", "n", heading, "95 % interval", *extras]
     cells = [
@@ -123,7 +127,7 @@ def table(records: Sequence[Record]) -> str:
         )
         for line in (titles, *cells)
     ]
-    return "\n".join([*text, f"  {counts}"])
+    return "\n".join(text)
 
 
 def _number(value: float | None) -> str:
