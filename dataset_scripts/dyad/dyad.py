@@ -78,7 +78,7 @@ FEATURES = {
 class DyadConfig(BenchmarkConfig):
     """Which table, and whether an export that cannot be read in full is an error."""
 
-    table: str = "steps"
+    table: str = ""
     strict: bool = True
 
 
@@ -93,7 +93,7 @@ class Dyad(BenchmarkBuilder):
     BUILDER_CONFIGS = [  # noqa: RUF012  (the library's own name and form)
         *(DyadConfig(name=table, table=table) for table in rows.TABLES),
         *(DyadConfig(name=f"{table}_sample", table=table, sample=True) for table in rows.TABLES),
-        DyadConfig(name="sample", sample=True),
+        DyadConfig(name="sample", table="steps", sample=True),
     ]
 
     @classmethod
@@ -128,7 +128,10 @@ class Dyad(BenchmarkBuilder):
 
     def _info(self) -> datasets.DatasetInfo:
         if self.config.table not in FEATURES:
-            raise ValueError(f"table={self.config.table!r}: one of {', '.join(FEATURES)} is needed")
+            raise ValueError(
+                f"{self.NAME}: table {self.config.table!r}; one of {', '.join(FEATURES)} is "
+                f'needed, as in load_dataset("{self.NAME}", "steps")'
+            )
         return datasets.DatasetInfo(
             description=__doc__,
             features=datasets.Features(FEATURES[self.config.table]),
@@ -140,8 +143,9 @@ class Dyad(BenchmarkBuilder):
         source = self.source()
         # Read here: an error in a generator would reach the user as "an error occurred".
         corpus = load_corpus(source.folder, strict=self.config.strict)
-        for difference in count_differences(corpus):
-            warnings.warn(f"{self.NAME} in {source.folder}: {difference}", stacklevel=2)
+        differences = "; ".join(count_differences(corpus))
+        if differences:
+            warnings.warn(f"{self.NAME} in {source.folder}: {differences}", stacklevel=2)
         videos = {session.id: _video(corpus, session) for session in corpus.sessions}
         revision = f"{source.origin}:{self.NAME}@{rows.annotation_digest(source.folder)}"
         shared = {"folder": source.folder, "videos": videos, "revision": revision}
