@@ -12,11 +12,11 @@ from tests import dyad_export
 from tests.dyad_export import FPS, Truth
 from tests.numbered_clips import write_clip
 
-SECONDS = 60
+SECONDS = 100
 
 
-def write_filmed_export(root: Path, people: int = 6, **options: object) -> dict[str, Truth]:
-    """Sessions of a minute, one for each participant; their truth by session."""
+def write_filmed_export(root: Path, people: int = 5, **options: object) -> dict[str, Truth]:
+    """Sessions of 100 seconds, one for each participant; their truth by session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dyad_export, "DURATION", SECONDS)
         truth = dyad_export.write_export(root, sessions=people, **options)  # type: ignore[arg-type]
