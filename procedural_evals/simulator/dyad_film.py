@@ -49,7 +49,7 @@ class EgoRenderer(Renderer):
             for colour in [self._solids[sleeve].colour]
         ]
         self._helper = (
-            self._solid("cylinder", (0.075, 0.075, 0.5), _HELPER_SLEEVE),
+            self._solid("cylinder", (0.075, 0.075, 1.1), _HELPER_SLEEVE),
             self._solid("ball", (0.09, 0.09, 0.09), _GLOVE),
         )
         self._handles = {
@@ -81,7 +81,7 @@ class EgoRenderer(Renderer):
         if hand is not None:
             sleeve, glove = self._helper
             shoulder = geo.add(hand, (0.4 * _REST[0], 0.4 * _REST[1], 0.22))
-            self._place(sleeve, _between(hand, shoulder, 0.5))
+            self._place(sleeve, _between(hand, shoulder, 1.1))
             self._place(glove, Pose(hand))
         for drive in self._dyad.ego.drives:
             if drive.start <= t < drive.end:

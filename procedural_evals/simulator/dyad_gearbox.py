@@ -31,6 +31,7 @@ COLOURS: dict[str, tuple[str, Colour]] = {
     "small gear": ("brass", (188, 140, 48)),
     "crank": ("red", (196, 56, 48)),
 }
+_COMPARED = {"large": "larger", "small": "smaller", "long": "longer", "short": "shorter"}
 #: The screwdriver that fastens a part.
 DRIVERS = {
     "first holder": "cross screwdriver",
@@ -165,6 +166,16 @@ def _lying(part: Part, centre: Point, yaw: float) -> Pose:
     turned = geo.unit(geo.multiply(geo.turn("z", yaw), flat))
     height = geo.bounds(part.size, Pose((0.0, 0.0, 0.0), turned)).size[2]
     return Pose(geo.clean((*centre, height / 2)), turned)
+
+
+def seen_as(title: str) -> str:
+    """What a part looks like, set apart from the parts of its colour.
+
+    >>> seen_as("large gear"), seen_as("crank")
+    ('larger brass', 'red')
+    """
+    size, colour = title.split()[0], COLOURS[title][0]
+    return f"{_COMPARED[size]} {colour}" if size in _COMPARED else colour
 
 
 def place_in_words(floor: Floor, part: Part) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from . import geometry as geo
 from .difficulty import Difficulty
-from .dyad_gearbox import AXES, AXIS_HEIGHT, COLOURS, DRIVERS, place_in_words
+from .dyad_gearbox import AXES, AXIS_HEIGHT, DRIVERS, place_in_words, seen_as
 from .dyad_helper import UNNECESSARY, Help, Helper, Need
 from .dyad_words import CONFIRM, FINISHED, Speech
 from .floor_plan import Floor
@@ -104,7 +104,7 @@ class Performer(Worker):
         plan = self._plan()
         for n, step in enumerate(plan):
             following = plan[n + 1] if n + 1 < len(plan) else None
-            loose, self._loose = self._loose, None
+            loose = self._loose
             self._decide(step, first=n == 0)
             self._do(step, following)
             self.done.add(step.id)
@@ -182,7 +182,7 @@ class Performer(Worker):
             place = "in front of you"
         return {
             "part": part.title,
-            "colour": COLOURS[part.title][0],
+            "colour": seen_as(part.title),
             "place": place,
             "target": self._title(step.target),
             "next": self._words(step),
@@ -196,7 +196,8 @@ class Performer(Worker):
 
     def _decide(self, step: Step, first: bool) -> None:
         """Perhaps not know how to go on."""
-        told = self._until > self.time
+        # With a screw missing, the next step would be the wrong answer.
+        told = self._until > self.time or self._loose is not None
         if first or told or not self._chance(0.08, 0.42, self.difficulty.hesitation):
             return
         need = Need(
@@ -221,6 +222,8 @@ class Performer(Worker):
             self._stall(given.end - 0.4 if given.mode == "physical" else given.end, _REACHES)
             names = (self._title(part),)
             self.intervals.append(Interval(start, self._until, step.stage, names, None))
+            return
+        if self._bodies[part].bench is not None:
             return
         alike = bool(self.product.look_alikes(part))
         if not self._chance(*_SEARCHED[alike], self.difficulty.hesitation):
@@ -294,7 +297,7 @@ class Performer(Worker):
                 self._attach_well(step)
             return
         self._attach_well(step)
-        if self._chance(0.06, 0.25, self.difficulty.hesitation):
+        if self._loose is None and self._chance(0.06, 0.25, self.difficulty.hesitation):
             blanks = {**self._blanks(step), "next": self._words(following)}
             given = self.helper.meet(Need(CONFIRM, self.time - 0.3, blanks, (title,)))
             assert given is not None, "whoever asks gets an answer"
@@ -371,7 +374,7 @@ class Performer(Worker):
     def _go_too_early(self, step: Step) -> bool:
         # In the middle of the work nearly any part could be too early; mostly it is not tried.
         # Whoever was just told what to do does not try it either.
-        if self._until > self.time or self.rng.random() < 0.6:
+        if self._until > self.time or self._loose is not None or self.rng.random() < 0.6:
             return False
         for early in self.rng.sample(self.product.steps, len(self.product.steps)):
             missing = self.product.ancestors(early.id) - self.done
@@ -449,6 +452,7 @@ class Performer(Worker):
             (self._title(step.part),), deadline=self._alone(3.0, 6.0, self.time),
         )  # fmt: skip
         given = self.helper.meet(need)
+        self._loose = None
         start = self._now()
         self._screw_in(action, need.deadline if given is None else given.end, None)
         title = self._title(step.part)

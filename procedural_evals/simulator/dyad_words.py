@@ -3,9 +3,9 @@
 Each helper's sentence is a right and complete answer to each request of its need, as long as the
 blanks are filled from the state of the world at that time.
 
-Blanks: part, colour, place (where the part lies), target (what it goes onto), next (the next step),
-missing (what has to be done first), wrong (the part that was taken by mistake), driver,
-wrong_driver.
+Blanks: part, colour (what it looks like), place (where it lies), target (what it goes onto), next
+(the next step), missing (what has to be done first), wrong (the part that was taken by mistake),
+driver, wrong_driver.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ SPOKEN: dict[str, tuple[str, ...]] = {
     "cannot_find_part": (
         "The {part} is {place}, it is the {colour} one.",
         "Look {place}: the {colour} piece there is the {part}.",
-        "You will find the {part} {place}. It is {colour}.",
+        "You will find the {part} {place}. It is the {colour} one.",
         "It is the {colour} part {place}, that is the {part}.",
     ),
     "cannot_decide_next_step": (
@@ -115,7 +115,7 @@ SPOKEN: dict[str, tuple[str, ...]] = {
     "wrong_orientation": (
         "The {part} is turned. Take it off and rotate it by a quarter so that it sits flush on the "
         "{target}.",
-        "No, turn the {part} by ninety degrees before you put it on the {target}.",
+        "Take the {part} off and turn it by ninety degrees before you put it back on the {target}.",
         "Lift the {part} off the {target} and give it a quarter turn, then it lines up.",
     ),
     "wrong_screwdriver": (

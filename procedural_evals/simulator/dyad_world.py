@@ -167,7 +167,8 @@ def _fixations(session: EgoSession) -> tuple[Fixation, ...]:
         found.append(Fixation(round(middle, 2), place))
     for reach in session.reaches:
         found.append(Fixation(reach.start + 0.3, session.pose(reach.part, reach.start).position))
-        found.append(Fixation(reach.release, session.pose(reach.part, reach.release).position))
+        place = session.pose(reach.part, reach.release).position
+        found.append(Fixation(round(reach.release - 0.6, 2), place))
     return tuple(sorted(found))
 
 
