@@ -18,6 +18,7 @@ from procedural_evals.dyad import __main__ as command
 from procedural_evals.dyad.vocabulary import INITIATIONS, MODES, OUTCOMES, STEPS, TRIGGERS
 from procedural_evals.harness import (
     dyad_aggregate,
+    dyad_protocols,
     dyad_records,
     dyad_similarity,
     judging,
@@ -119,7 +120,9 @@ def decoded(monkeypatch):
         return found
 
     monkeypatch.setattr(video, "sample_frames", spy)
-    return calls
+    dyad_protocols._pictures.cache_clear()
+    yield calls
+    dyad_protocols._pictures.cache_clear()
 
 
 def test_no_frame_after_the_decision_is_read_at_any_second(rows, decoded):
