@@ -25,6 +25,7 @@ def _parser() -> argparse.ArgumentParser:
         "--judge", help="who judges open answers: MODEL, MODEL@http://HOST/v1, lexical or none"
     )
     run.add_argument("--judge-concurrency", type=int, help="judge requests at once (default 16)")
+    run.add_argument("--judge-max-tokens", type=int, help="longest judge reply (default 1024)")
     run.add_argument("--frames", type=int, help="frames shown, instead of the protocol's own")
     run.add_argument("--sampling", help="uniform or stride_from_end, instead of the protocol's own")
     run.add_argument("--view", help="camera of the recordings (promqa-assembly)")
@@ -83,6 +84,7 @@ def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     for variable, value in {
         judging.JUDGE_VARIABLE: options.judge,
         judging.CONCURRENCY_VARIABLE: options.judge_concurrency,
+        judging.MAX_TOKENS_VARIABLE: options.judge_max_tokens,
         protocols.FRAMES_VARIABLE: options.frames,
         protocols.SAMPLING_VARIABLE: options.sampling,
         registry.VIEW_VARIABLE: options.view,

@@ -8,7 +8,8 @@ The judge is chosen by `$PROCEDURAL_EVALS_JUDGE` (or `procedural-evals run --jud
     MODEL@http://HOST/v1     a model on any server that speaks OpenAI's protocol
     MODEL@URL,MODEL@URL      several judges, averaged; each one's verdicts are kept
 
-`$PROCEDURAL_EVALS_JUDGE_CONCURRENCY` says how many requests run at once (16).
+`$PROCEDURAL_EVALS_JUDGE_CONCURRENCY` says how many requests run at once (16), and
+`$PROCEDURAL_EVALS_JUDGE_MAX_TOKENS` how long a reply may be (1024 tokens).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from procedural_evals.judge.rubric import JudgeItem
 
 JUDGE_VARIABLE = "PROCEDURAL_EVALS_JUDGE"
 CONCURRENCY_VARIABLE = "PROCEDURAL_EVALS_JUDGE_CONCURRENCY"
+MAX_TOKENS_VARIABLE = "PROCEDURAL_EVALS_JUDGE_MAX_TOKENS"
 NO_JUDGE = "none"
 
 
@@ -52,15 +54,26 @@ def chosen_judges(rubric: str) -> tuple[Judge, ...]:
 
 def judges_named(names: Sequence[str], rubric: str) -> tuple[Judge, ...]:
     """Judges from their short names, MODEL or MODEL@http://HOST/v1."""
-    concurrency = int(os.environ.get(CONCURRENCY_VARIABLE, DEFAULT_CONCURRENCY))
+    served: dict[str, Any] = {"concurrency": _number(CONCURRENCY_VARIABLE) or DEFAULT_CONCURRENCY}
+    if max_tokens := _number(MAX_TOKENS_VARIABLE):
+        served["arguments"] = {"max_tokens": max_tokens}
     judges = []
     for name in names:
         model, _, address = name.strip().partition("@")
-        options: dict[str, Any] = {"base_url": address} if address else {}
-        if model != "lexical":
-            options["concurrency"] = concurrency
+        options: dict[str, Any] = {} if model == "lexical" else dict(served)
+        if address:
+            options["base_url"] = address
         judges.append(make_judge(model, rubric, **options))
     return tuple(judges)
+
+
+def _number(variable: str) -> int | None:
+    setting = os.environ.get(variable)
+    if not setting:
+        return None
+    if not setting.isdecimal() or int(setting) < 1:
+        raise ValueError(f"${variable}={setting}: a whole number from 1 is needed")
+    return int(setting)
 
 
 def require_judge(rubric: str) -> None:
@@ -107,8 +120,8 @@ def judge_records(records: Sequence[Record]) -> Verdicts:
     if len(rubrics) > 1:
         raise ValueError(f"records of several rubrics: {', '.join(sorted(rubrics))}")
     items = tuple(judge_item(record) for record in answered)
-    setting = (os.environ.get(JUDGE_VARIABLE), os.environ.get(CONCURRENCY_VARIABLE))
-    return _judged(items, rubrics.pop(), setting)
+    variables = (JUDGE_VARIABLE, CONCURRENCY_VARIABLE, MAX_TOKENS_VARIABLE)
+    return _judged(items, rubrics.pop(), tuple(map(os.environ.get, variables)))
 
 
 def judge_item(record: Record) -> JudgeItem:
@@ -125,9 +138,7 @@ def judge_item(record: Record) -> JudgeItem:
 
 
 @lru_cache(maxsize=8)  # several metrics of one task ask for the same verdicts
-def _judged(
-    items: tuple[JudgeItem, ...], rubric: str, setting: tuple[str | None, str | None]
-) -> Verdicts:
+def _judged(items: tuple[JudgeItem, ...], rubric: str, setting: tuple[str | None, ...]) -> Verdicts:
     judges = chosen_judges(rubric)
     if not judges:
         return Verdicts((), {})

@@ -21,6 +21,9 @@ class Writer(NamedTuple):
 
 WRITERS = {
     "flatpack-bench": Writer("sample", "make_flatpack_sample", "simulate_flatpack", "products"),
+    "procobject-10k": Writer(
+        "procobject_layout", "make_procobject_sample", "simulate_procobject", "test"
+    ),
 }
 
 
