@@ -561,6 +561,14 @@ def test_bertscore_of_the_helpers_own_words_is_100(rows, monkeypatch):
     assert other["bertscore_f1"] < 90
 
 
+def test_one_command_prints_the_reference_systems_on_the_sample(capsys):
+    assert command.main(["reference", "sample"]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split()[1] == "events,"
+    macro_f1 = {line.split()[0]: float(line.split()[2]) for line in lines}
+    assert sorted(macro_f1, key=macro_f1.__getitem__) == ["majority", "metadata", "trigger_mapping"]
+
+
 # -- whole runs -----------------------------------------------------------------------------------
 
 

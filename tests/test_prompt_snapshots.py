@@ -38,15 +38,16 @@ def as_text(messages):
 
 
 def one_row_of_each_kind(rows):
-    """The first row of each label of the finest ClassLabel column there is."""
+    """The first row of each value of the finest column there is; null is no value."""
     column = next(
         name
-        for name in ("template", "question_type", "qa_type", "label", "mode")
+        for name in ("template", "question_type", "qa_type", "label", "mode", "session")
         if name in rows.features
     )
     seen = {}
     for position, value in enumerate(rows[column]):
-        seen.setdefault(value, position)
+        if value is not None:
+            seen.setdefault(value, position)
     feature = rows.features[column]
     for value, position in sorted(seen.items(), key=lambda item: str(item[0])):
         label = feature.int2str(value) if isinstance(feature, datasets.ClassLabel) else value
