@@ -105,8 +105,6 @@ class Need:
         Helps by hand from a moment on, returns when that is over; None where hands cannot help.
     deadline
         The performer puts it right alone when nobody has helped by then.
-    soon
-        The help may begin at once when asked, as in the middle of an action.
     """
 
     kind: str
@@ -162,7 +160,8 @@ class Helper:
     def _ask(self, need: Need) -> float:
         """Let the performer ask; return when the help begins."""
         text = self.speech.say("request", need.kind, need.blanks)
-        # After the last intervention's beginning there is always more time than before the answer.
+        # Not before the last help is over: of all help, the answer then begins closest to the end
+        # of the request.
         start = round(max(need.time + self.rng.uniform(0.3, 1.0), self.free), 2)
         end = round(start + speaking_time(text), 2)
         self.requests.append(Said(start, end, text))

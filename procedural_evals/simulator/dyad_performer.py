@@ -123,13 +123,12 @@ class Performer(Worker):
         while left:
             done = {step.id for step in plan}
             ready = [s for s in left if set(s.requires) <= done]
-            started = [s for s in ready if s.stage != "gear_on_shaft" or plan]
-            same = [s for s in started if plan and s.stage == plan[-1].stage]
-            follows = [s for s in started if plan and plan[-1].id in s.requires]
+            same = [s for s in ready if plan and s.stage == plan[-1].stage]
+            follows = [s for s in ready if plan and plan[-1].id in s.requires]
             if not plan:
                 options = [s for s in ready if s.stage == "first_holder"]
             elif together or not follows or plan[-1].stage != "gear_on_shaft":
-                options = same or started
+                options = same or ready
             else:
                 options = follows
             step = self.rng.choice(options)
