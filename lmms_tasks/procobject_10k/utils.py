@@ -24,6 +24,7 @@ def protocol(template, *columns, grounded=True):
             "question_type": list(QUESTION_TYPES.values()),
         },
         grounded=grounded,
+        reads_json=True,
     )
 
 

@@ -6,27 +6,35 @@ to agree with the chance that its number of options implies. The demo says so, o
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from procedural_evals.harness import results, runner, summaries
+from procedural_evals.harness import judging, results, runner, summaries
 
-TASKS = ("flatpack_bench_all_sample",)
-POLICIES = ("oracle", "random")
+TASKS = ("flatpack_bench_all_sample", "procobject_10k_sample")
+POLICIES = {
+    "oracle": TASKS,
+    "random": TASKS,
+    # Answers everything rightly and shows no evidence: how far answering and grounding may part.
+    "ungrounded": ("procobject_10k_sample",),
+}
 
 
 def run(output: str | None = None) -> int:
     """Run every policy on every sample task; 0 when all scores are what they must be."""
     folder = Path(output or tempfile.mkdtemp(prefix="procedural-evals-demo-"))
     complaints: list[str] = []
-    for policy in POLICIES:
+    # Offline, and labelled as not comparable: the demo shows that a run works.
+    os.environ[judging.JUDGE_VARIABLE] = "lexical"
+    for policy, tasks in POLICIES.items():
         target = folder / policy
         print(f"\n== {policy} policy on the embedded sample ==", flush=True)
         status = runner.run(
             [
                 *("--model", "procedural_baseline", "--model_args", f"policy={policy},seed=0"),
-                *("--tasks", ",".join(TASKS), "--batch_size", "1"),
+                *("--tasks", ",".join(tasks), "--batch_size", "1"),
                 *("--output_path", str(target), "--verbosity", "WARNING"),
             ]
         )
@@ -43,8 +51,16 @@ def _complaints(policy: str, run: results.Run) -> Iterator[str]:
     for task, records in run.records.items():
         for row in summaries.rows(records):
             place = f"{task}, {row.label}: the {policy} policy scored {row.score:.2f}"
-            if policy == "oracle" and row.score != 100:
-                yield f"{place}, not 100"
+            judge = row.extra.get("judge", 100.0)
+            if policy == "oracle" and (row.score != 100 or judge != 100):
+                yield f"{place} (judge {judge}), not 100"
+            if policy == "ungrounded" and row.label == "all":
+                print(
+                    f"{task}: right answers without evidence: judge {judge:.2f}, "
+                    f"IoU {row.score:.2f}"
+                )
+                if row.score != 0 or judge != 100:
+                    yield f"{place} and judge {judge}, not 0 and 100"
             chance = row.extra.get("random")
             if policy == "random" and row.label == "all" and chance is not None:
                 print(

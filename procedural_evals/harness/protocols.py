@@ -300,12 +300,15 @@ class OpenAnswer(Protocol):
         groups: columns by which scores are broken down, each with the names of its ClassLabel's
             values, with None for a column of another type, or with a function of the row.
         grounded: whether the reply also holds evidence spans, in seconds from the clip's start.
+        reads_json: whether the reply is a JSON object whose "answer" is the answer; so it is for
+            grounded ones.
     """
 
     rubric: str = ""
     cluster: str = "video_id"
     groups: Mapping[str, Group] = field(default_factory=dict)
     grounded: bool = False
+    reads_json: bool = False
     metrics: tuple[str, ...] = field(default=records.JUDGED_METRICS)
 
     def __hash__(self) -> int:
@@ -349,6 +352,8 @@ class OpenAnswer(Protocol):
                 "evidence": [[span["start"], span["end"]] for span in doc["evidence"]],
                 "parser": spans.PARSER_VERSION,
             }
+        elif record["failure"] is None and self.reads_json:
+            record["prediction"] = spans.parse_grounded_answer(reply)[0]
         elif record["failure"] is None:
             record["prediction"] = replies.visible_text(reply)
         return record
