@@ -50,6 +50,13 @@ def _parser() -> argparse.ArgumentParser:
     sheet.add_argument("--data-dir", help="folder with its files")
     sheet.add_argument("--out", default="contact-sheet.png", help="picture to write")
 
+    report = commands.add_parser(
+        "report", help="print a run's scores beside the published ones, and what they rest on"
+    )
+    report.add_argument("results", help="results folder of a run, or its results file")
+    report.add_argument("--judge", help="as for run; replies that are kept are not asked for again")
+    report.add_argument("--encoder", help="MODEL, MODEL@LAYER, packaged or none, for similarities")
+
     audit = commands.add_parser(
         "judge-audit", help="compare several judges over the same answers, and with people"
     )
@@ -76,21 +83,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _set(variables: dict[str, object]) -> None:
+    """Settings go through the environment: lmms-eval runs in a process (or several) of its own."""
+    for name, value in variables.items():
+        if value is not None:
+            os.environ[name] = str(value)
+
+
 def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from procedural_evals import registry
     from procedural_evals.harness import judging, protocols, runner
 
-    # Through the environment, because lmms-eval runs in a process (or several) of its own.
-    for variable, value in {
-        judging.JUDGE_VARIABLE: options.judge,
-        judging.CONCURRENCY_VARIABLE: options.judge_concurrency,
-        judging.MAX_TOKENS_VARIABLE: options.judge_max_tokens,
-        protocols.FRAMES_VARIABLE: options.frames,
-        protocols.SAMPLING_VARIABLE: options.sampling,
-        registry.VIEW_VARIABLE: options.view,
-    }.items():
-        if value is not None:
-            os.environ[variable] = str(value)
+    _set(
+        {
+            judging.JUDGE_VARIABLE: options.judge,
+            judging.CONCURRENCY_VARIABLE: options.judge_concurrency,
+            judging.MAX_TOKENS_VARIABLE: options.judge_max_tokens,
+            protocols.FRAMES_VARIABLE: options.frames,
+            protocols.SAMPLING_VARIABLE: options.sampling,
+            registry.VIEW_VARIABLE: options.view,
+        }
+    )
     return runner.run(rest, options.processes, options.allow_failed, options.allow_unjudged)
 
 
@@ -110,6 +123,19 @@ def _contact_sheet(options: argparse.Namespace) -> int:
         options.name, Path(options.out), options.config, data_dir=options.data_dir
     )
     print(f"{count} pictures in {options.out}")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from procedural_evals.harness import judging, report, similarity
+
+    _set(
+        {
+            judging.JUDGE_VARIABLE: options.judge or os.environ.get(judging.JUDGE_VARIABLE, "none"),
+            similarity.ENCODER_VARIABLE: options.encoder,
+        }
+    )
+    print(report.report(Path(options.results)))
     return 0
 
 
@@ -153,6 +179,7 @@ def _demo(options: argparse.Namespace) -> int:
 COMMANDS = {
     "check-data": _check_data,
     "contact-sheet": _contact_sheet,
+    "report": _report,
     "judge-audit": _judge_audit,
     "simulate": _simulate,
     "demo": _demo,

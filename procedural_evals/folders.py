@@ -32,6 +32,11 @@ def lmms_tasks() -> Path:
     return _folder("procedural_evals.lmms_tasks")
 
 
+def model_cards() -> Path:
+    """Folder that holds published results and the cards of the reference systems."""
+    return _folder("procedural_evals.model_cards")
+
+
 def cache(name: str) -> Path:
     """A folder for what can be made again: `$PROCEDURAL_EVALS_CACHE/name`, else in ~/.cache."""
     root = os.environ.get("PROCEDURAL_EVALS_CACHE")

@@ -80,8 +80,8 @@ def test_the_whole_data_gives_the_published_figures(folder):
     assert layout.check_figures(rows[1:])[0] == "questions: 400 here, 401 published"
 
 
-def test_columns_are_those_of_the_sibling(real):
-    sibling = registry.builder_class("promqa-assembly")(cache_dir="unused").info.features
+def test_columns_are_those_of_the_sibling(real, tmp_path):
+    sibling = registry.builder_class("promqa-assembly")(cache_dir=str(tmp_path)).info.features
     assert list(real.features) == list(sibling)
     for name, feature in real.features.items():
         if name != "question_type":

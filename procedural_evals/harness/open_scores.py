@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import Record, answered_records
-from procedural_evals.scores.grounding import GroundingSummary, grounded_iou, grounding_summary
+from procedural_evals.scores.grounding import (
+    GroundedIoU,
+    GroundingSummary,
+    grounded_iou,
+    grounding_summary,
+)
 from procedural_evals.scores.uncertainty import Interval, bootstrap_mean
 
 
@@ -48,10 +53,12 @@ def grounding(records: Sequence[Record]) -> GroundingSummary | None:
     groupings = {
         name: [record["groups"][name] for record in answered] for name in answered[0]["groups"]
     }
-    return grounding_summary(
-        grounded_iou(
-            [record["spans"] for record in answered], [record["evidence"] for record in answered]
-        ),
-        [record["cluster"] for record in answered],
-        groupings,
+    clusters = [record["cluster"] for record in answered]
+    return grounding_summary(grounded(answered), clusters, groupings)
+
+
+def grounded(records: Sequence[Record]) -> GroundedIoU:
+    """IoU, IoP and IoG of each record's evidence, in [0, 1], in the order given."""
+    return grounded_iou(
+        [record["spans"] for record in records], [record["evidence"] for record in records]
     )

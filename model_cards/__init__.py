@@ -1,0 +1,1 @@
+"""Published results as figures, and cards of the reference systems."""

@@ -1,0 +1,130 @@
+"""`procedural-evals report`: a run's scores beside the published ones, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from procedural_evals.harness import open_scores, results, summaries
+from procedural_evals.harness.judging import judge_records
+from procedural_evals.harness.published import Card, aligned, card_of, number
+from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.harness.similarity import similarity_of
+from procedural_evals.scores.uncertainty import bootstrap_mean
+
+OURS = "this run"
+
+# Groups of ProcObject-10K's table 2, under their names in the card.
+GROUNDED_BLOCKS = {"multi_hop": "multi-hop", "needle": "needle in a haystack", "all": None}
+
+
+def report(path: Path) -> str:
+    """The report of a results file, or of the newest one in a folder, as text."""
+    run = results.load_run(path)
+    parts = [f"{run.model}\n{run.path}"]
+    for task, records in run.records.items():
+        parts.append("\n".join([task, *_task_lines(task, records, run.expected(task))]))
+    return "\n\n".join(parts)
+
+
+def _task_lines(task: str, records: Sequence[Record], expected: int) -> Iterator[str]:
+    yield summaries.table(records)
+    for kind, lines in summaries.shortfalls(records, expected).items():
+        yield f"  {len(lines)} {kind}"
+    answered = answered_records(records)
+    for field in ("template", "revision", "parser", "frame_plan", "decoder", "view"):
+        values = sorted({str(record[field]) for record in answered if field in record})
+        if values:
+            yield f"  {field}: {', '.join(values)}"
+    card = card_of(task)
+    if card is None or not answered:
+        return
+    if answered[0]["kind"] == "grounded":
+        yield from _grounded_beside(card, answered)
+    else:
+        yield from _beside(card, records)
+    yield f"  published: {card['source']['paper']}"
+
+
+def _beside(card: Card, records: Sequence[Record]) -> Iterator[str]:
+    """One line a published model, then this run's scores and their intervals."""
+    ours = {row.label: row for row in summaries.rows(records)}
+    columns = card["columns"]
+    lines = []
+    for model in card["models"]:
+        values = model.get("accuracy") or model.get("judge")
+        lines.append([model["name"], *(number(value) for value in values)])
+    found = [ours.get(column) for column in columns]
+    lines.append([OURS, *(number(row.score if row else None) for row in found)])
+    lines.append(["", *(f"[{row.low:.1f}, {row.high:.1f}]" if row else "" for row in found)])
+    short = [column.removeprefix("question_type: ") for column in columns]
+    yield aligned(["", *short], lines)
+
+
+def _grounded_beside(card: Card, answered: Sequence[Record]) -> Iterator[str]:
+    """Table 2 of ProcObject-10K: six columns for each kind of reasoning and for all."""
+    for block, reasoning in GROUNDED_BLOCKS.items():
+        members = [
+            record
+            for record in answered
+            if reasoning is None or record["groups"].get("reasoning") == reasoning
+        ]
+        lines = [
+            [f"{model['name']} ({model['group']})", *(number(value) for value in model[block])]
+            for model in card["models"]
+        ]
+        values, intervals = grounded_columns(members)
+        lines.append([f"{OURS} ({len(members)})", *(number(value) for value in values)])
+        lines.append(["", *intervals])
+        yield f"\n{aligned([block.replace('_', '-'), *card['columns']], lines)}"
+    yield from _gap(answered)
+
+
+def grounded_columns(records: Sequence[Record]) -> tuple[list[float | None], list[str]]:
+    """S, B, J, IoU, IoP, IoG of the records, and the intervals of each, clustered by video.
+
+    S, B and the grounding in per cent, J from 0 to 5; None where there is nothing to score.
+    """
+    if not records:
+        return [None] * 6, [""] * 6
+    clusters = [record["cluster"] for record in records]
+    found: list[tuple[Sequence[float], Sequence[str]] | None] = []
+    similarity = similarity_of(records)
+    for measure in ("sentence_similarity", "bertscore_f1"):
+        found.append((similarity.values[measure].tolist(), clusters) if similarity else None)
+    scores = open_scores.judged_scores(records)
+    judged = [record for record in records if record["id"] in scores]
+    found.append(
+        ([scores[r["id"]] / 20 for r in judged], [r["cluster"] for r in judged]) if judged else None
+    )
+    grounded = open_scores.grounded(records)
+    for each in (grounded.iou, grounded.iop, grounded.iog):
+        found.append(((100 * each).tolist(), clusters))
+    values: list[float | None] = []
+    intervals = []
+    for column in found:
+        interval = bootstrap_mean(*column) if column else None
+        values.append(interval.mean if interval else None)
+        intervals.append(f"[{interval.low:.1f}, {interval.high:.1f}]" if interval else "")
+    return values, intervals
+
+
+def _gap(answered: Sequence[Record]) -> Iterator[str]:
+    """How much better a run answers than it shows why: judge in per cent minus IoU."""
+    scores = open_scores.judged_scores(answered)
+    judged = [record for record in answered if record["id"] in scores]
+    if not judged:
+        return
+    iou = 100 * open_scores.grounded(judged).iou
+    gaps = np.array([scores[record["id"]] for record in judged]) - iou
+    gap = bootstrap_mean(gaps, [record["cluster"] for record in judged])
+    yield (
+        f"\nanswering-grounding gap (judge in per cent minus IoU): "
+        f"{gap.mean:.1f} [{gap.low:.1f}, {gap.high:.1f}]"
+    )
+    similarity = similarity_of(answered)
+    encoder = similarity.encoder if similarity else "no encoder"
+    judges = ", ".join(judge["id"] for judge in judge_records(answered).judges) or "no judge"
+    yield f"S and B by {encoder}; J by {judges}: only the same encoder and judges compare"
