@@ -129,8 +129,8 @@ def test_it_loads_its_metrics(clean_python, tmp_path):
         tmp_path,
         "-c",
         "import evaluate; from procedural_evals import folders;"
-        "names = sorted(p.name for p in folders.metrics().iterdir() if (p / (p.name + '.py')).is_file());"
-        "[evaluate.load(str(folders.metrics() / name)) for name in names]; print(names)",
+        "files = sorted(p for p in folders.metrics().glob('*/*.py') if p.stem == p.parent.name);"
+        "[evaluate.load(str(file.parent)) for file in files]; print([f.stem for f in files])",
     )
     assert "multiple_choice_accuracy" in out
 

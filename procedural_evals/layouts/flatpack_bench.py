@@ -189,7 +189,7 @@ class FlatPackLayout:
         if not file.is_file():
             return {}
         with file.open(encoding="utf-8") as stream:
-            loaded = yaml.load(stream, Loader=_Loader)  # noqa: S506  (a safe loader, see above)
+            loaded = yaml.load(stream, Loader=_Loader)  # _Loader is safe
         return loaded if isinstance(loaded, dict) else {}
 
     def _mask_path(self, place: str) -> str:
