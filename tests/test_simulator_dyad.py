@@ -456,3 +456,14 @@ def test_a_sessions_video_is_made_again(sample: Corpus, tmp_path: Path) -> None:
     one, _ = video.sample_frames(tmp_path / "ego_rgb.mp4", times=times)
     other, _ = video.sample_frames(kept, times=times)
     assert np.abs(one.astype(int) - other).mean(axis=(1, 2, 3)).max() < 5
+
+
+@pytest.mark.slow
+def test_another_corpus_can_be_filmed(tmp_path: Path) -> None:
+    summary = simulate_dyad(
+        tmp_path, sessions=2, seed=7, difficulty="easy", size=(96, 54), fps=1, sensors=None
+    )
+    assert summary.bytes == sum(p.stat().st_size for p in tmp_path.rglob("*") if p.is_file())
+    corpus = load_corpus(tmp_path)
+    assert [video_problem(session) for session in corpus.sessions] == [None, None]
+    assert summary.requests == sum(len(session.requests) for session in corpus.sessions)
