@@ -561,6 +561,47 @@ def test_bertscore_of_the_helpers_own_words_is_100(rows, monkeypatch):
     assert other["bertscore_f1"] < 90
 
 
+@pytest.fixture(scope="module")
+def sample_rows(tmp_path_factory):
+    """The rows of each task's own split of the embedded sample."""
+    cache = str(tmp_path_factory.mktemp("sample"))
+    return {
+        name: list(datasets.load_dataset("dyad", f"{table}_sample", split="test", cache_dir=cache))
+        for name, table in TASKS.items()
+    }
+
+
+def test_every_task_has_its_sample_and_nothing_of_it_is_missing(sample_rows):
+    for name, rows in sample_rows.items():
+        config = task(f"{name}_sample")
+        assert (config["dataset_path"], config["test_split"]) == ("dyad", "test")
+        assert config["dataset_name"] == f"{TASKS[name]}_sample"
+        assert len(rows) > 20
+        assert not [row["problems"] for row in rows if row["problems"]]
+        assert {row["revision"][:12] for row in rows} == {"sample:dyad@"}
+
+
+def test_the_sample_shows_nothing_from_behind_a_boundary(sample_rows, decoded):
+    for name, last in (("dyad_step", 0.0), ("dyad_mode", 1e-6)):
+        messages = task(f"{name}_sample")["doc_to_messages"]
+        for row in sample_rows[name][:: 5 if name == "dyad_step" else 1]:
+            decoded.clear()
+            assert pictures_of(messages(row))
+            ((_, found),) = decoded
+            assert found.times.max() <= row["clip_end"] - last
+            assert found.times.min() >= row["clip_start"]
+
+
+def test_the_samples_oracle_scores_100(sample_rows):
+    for name, metric in (
+        ("dyad_step", "f1_50"),
+        ("dyad_mode", "macro_f1"),
+        ("dyad_response", "judge"),
+    ):
+        found = aggregated(task(f"{name}_sample"), sample_rows[name], oracle(f"{name}_sample"))
+        assert found[metric] == 100
+
+
 def test_one_command_prints_the_reference_systems_on_the_sample(capsys):
     assert command.main(["reference", "sample"]) == 0
     heading, *lines = capsys.readouterr().out.splitlines()
