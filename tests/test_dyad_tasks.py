@@ -347,12 +347,13 @@ def test_no_answer_is_wrong_and_counted_and_never_a_default(rows):
 
 def test_the_decoder_neither_guesses_nor_votes_for_silent_seconds(rows):
     config = task("dyad_step")
-    session = [row for row in rows["steps"] if row["session"] == "s01"]
-    nothing = scored(config, session, lambda row: "")["f1_10"]
-    for decoding in (NONE, FULL):
-        found = step_summary(nothing, decoding)
-        assert found.scores["mof"] == 0
-        assert found.no_parse_rate == 100
+    for label in range(len(STEPS)):
+        session = [{**r, "label": label} for r in rows["steps"] if r["session"] == "s01"]
+        nothing = scored(config, session, lambda row: "")["f1_10"]
+        for decoding in (NONE, FULL):
+            found = step_summary(nothing, decoding)
+            assert found.scores["mof"] == 0
+            assert found.no_parse_rate == 100
 
 
 def test_a_failed_item_is_left_out_and_counted(rows):
