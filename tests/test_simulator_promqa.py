@@ -44,6 +44,7 @@ from procedural_evals.simulator.promqa_questions import (
 from procedural_evals.simulator.promqa_sample import (
     SAMPLE_DIFFICULTY,
     SAMPLE_SEED,
+    SIZE,
     film,
     make_promqa_sample,
     plan,
@@ -53,6 +54,7 @@ from procedural_evals.simulator.promqa_toys import TOYS, make_toy, make_toy_worl
 from procedural_evals.simulator.promqa_truth import REMARKS, Truth
 from procedural_evals.simulator.promqa_verify import verify
 from procedural_evals.simulator.promqa_words import FORMS, recognise
+from procedural_evals.simulator.render import Renderer
 from procedural_evals.simulator.world import World
 from procedural_evals.task_graph import TaskGraph
 
@@ -313,7 +315,7 @@ def test_recordings_last_until_their_last_clip_ends(rows: list[dict[str, Any]]) 
     for path in {row["video"].path for row in rows}:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
-            assert (stream.codec_context.name, stream.width, stream.height) == ("h264", 320, 240)
+            assert (stream.codec_context.name, stream.width, stream.height) == ("h264", *SIZE)
             seconds = stream.frames / stream.average_rate
         assert 20 < seconds < 80
         assert seconds > max(row["clip_end"] for row in rows if row["video"].path == path)
@@ -359,7 +361,7 @@ def test_a_recording_and_a_parts_picture_are_made_again(
     pytest.importorskip("pybullet", reason="rendering needs the extra `simulate`")
     one = planned[-1]
     file = SAMPLE / "recordings" / one.sequence / "C10115_rgb.mp4"
-    write_video(tmp_path / "again.mp4", film(one.world, (320, 240), FPS), fps=FPS)
+    write_video(tmp_path / "again.mp4", film(one.world, SIZE, FPS), fps=FPS)
     for new, old in itertools.zip_longest(frames(tmp_path / "again.mp4"), frames(file)):
         # Other versions of the encoder may round otherwise.
         assert np.abs(new.astype(int) - old.astype(int)).mean() < 0.5
@@ -388,6 +390,19 @@ def test_another_world_can_be_written_and_loaded(tmp_path: Path) -> None:
     assert [row["problems"] for row in rows] == [[]] * len(rows)
     with pytest.raises(ValueError, match="not empty"):
         simulate_promqa(out, ["toy chest"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TOYS)
+def test_all_parts_lie_in_the_picture(kind: str) -> None:
+    pytest.importorskip("pybullet", reason="rendering needs the extra `simulate`")
+    world = make_toy_world(kind, 8, CLUMSY)
+    with Renderer(world, (192, 108)) as renderer:
+        frame = renderer.frame(0.0, people=False)
+    assert min(frame.areas()[part.id] for part in world.product.parts) >= 5
+    inside = np.zeros_like(frame.parts, dtype=bool)
+    inside[1:-1, 1:-1] = True
+    assert (frame.parts[~inside] == -1).all()
 
 
 # Parts pictures ---------------------------------------------------------------------------------

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from . import filming
 from . import geometry as geo
 from .difficulty import EASY
 from .floor_plan import Floor
+from .framing import corners, fitted_shot
 from .geometry import Pose, Vec
 from .products import Product
 from .render import Renderer
-from .session import Session, Shot
+from .session import Session
 from .world import World
 
 _AZIMUTH, _ELEVATION = -58.0, 30.0
@@ -86,12 +86,10 @@ def _render(product: Product, poses: Mapping[str, Pose], size: tuple[int, int]) 
     # Well above the floor, which is left out of the picture: so no shadow ends on it.
     lift = (-box.centre[0], -box.centre[1], 0.3 - box.low[2])
     initial = {id: Pose(geo.add(pose.position, lift), pose.rotation) for id, pose in poses.items()}
-    corners = [
-        geo.compose(pose, Pose(corner)).position
-        for id, pose in initial.items()
-        for corner in _corners(product.part(id).size)
+    points = [
+        point for id, pose in initial.items() for point in corners(product.part(id).size, pose)
     ]
-    shot = _shot(corners, size[0] / size[1])
+    shot = fitted_shot(points, _AZIMUTH, _ELEVATION, size[0] / size[1], 1.0)
     radius = math.hypot(*box.size) / 2
     floor = Floor(initial, ((0.0, 0.0),), radius)
     session = Session(product, floor, (), (), (), (shot,), (), initial, 0.0, 1.0)
@@ -103,31 +101,6 @@ def _render(product: Product, poses: Mapping[str, Pose], size: tuple[int, int]) 
     small = rgb.reshape(size[1], k, size[0], k, 3).mean(axis=(1, 3))
     masks = {id: frame.mask(id)[k // 2 :: k, k // 2 :: k] for id in initial}
     return _View(np.rint(small).astype(np.uint8), masks)
-
-
-def _corners(size: Vec) -> list[Vec]:
-    x, y, z = geo.scale(size, 0.5)
-    return [(a * x, b * y, c * z) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)]
-
-
-def _shot(corners: list[Vec], aspect: float) -> Shot:
-    """The camera that has all points in the picture, with a little margin."""
-    sin, cos = math.sin(math.radians(_AZIMUTH)), math.cos(math.radians(_AZIMUTH))
-    rise, flat = math.sin(math.radians(_ELEVATION)), math.cos(math.radians(_ELEVATION))
-    right, up = (-sin, cos, 0.0), (-cos * rise, -sin * rise, flat)
-    back = (cos * flat, sin * flat, rise)
-    look_at: Vec = (0.0, 0.0, 0.0)
-    for axis in (right, up, back):
-        shares = [geo.dot(corner, axis) for corner in corners]
-        look_at = geo.add(look_at, geo.scale(axis, (min(shares) + max(shares)) / 2))
-    tangent = 0.96 * math.tan(math.radians(filming.FIELD_OF_VIEW) / 2)
-    distance = 0.0
-    for corner in corners:
-        offset = geo.sub(corner, look_at)
-        across = abs(geo.dot(offset, right)) / (tangent * aspect)
-        along = abs(geo.dot(offset, up)) / tangent
-        distance = max(distance, geo.dot(offset, back) + max(across, along))
-    return Shot(0.0, 1.0, _AZIMUTH, 0.0, _ELEVATION, round(distance, 3), geo.clean(look_at))
 
 
 def _label(

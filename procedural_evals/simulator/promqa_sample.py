@@ -25,6 +25,9 @@ from .world import World
 #: Question types in the order of the benchmark's table.
 TYPES = tuple(dict.fromkeys(form.question_type for form in FORMS.values()))
 
+#: Width and height of the recordings: the shape of Assembly101's.
+SIZE = (384, 216)
+
 SAMPLE_SEED = 16
 SAMPLE_DIFFICULTY = Difficulty(
     look_alikes=0.3, occlusion=0.15, cuts=0.0, camera_motion=0.0, length=0.2, mistakes=0.18,
@@ -113,7 +116,7 @@ def simulate_promqa(
     products: int | Sequence[str] = TOYS,
     seed: int = 0,
     difficulty: Difficulty | str | None = None,
-    size: tuple[int, int] = (320, 240),
+    size: tuple[int, int] = SIZE,
     recordings_per_product: int = 2,
     questions_per_recording: int = 4,
     fps: int = 2,
@@ -134,7 +137,7 @@ def simulate_promqa(
         A `Difficulty`, or the name of a preset. `mistakes` decides how much there is to ask about;
         `cuts` and `camera_motion` have no effect, since Assembly101's cameras stand still.
     size
-        Width and height of the recordings, even; 4:3 fits the camera.
+        Width and height of the recordings, even; Assembly101's are 16:9, and 4:3 fits as well.
     recordings_per_product
         How often each toy is assembled.
     questions_per_recording

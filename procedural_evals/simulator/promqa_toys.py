@@ -13,15 +13,17 @@ from dataclasses import replace
 
 from .catalogue import make_product
 from .difficulty import Difficulty
+from .framing import corners, fitted_shot
+from .geometry import Pose
 from .products import Builder, Product
-from .session import Action
+from .session import Action, Session, Shot
 from .worker import Worker
 from .world import World, make_session
 
 #: Share of needless undoing among what goes wrong.
 _NEEDLESS = 0.3
-#: Assembly101's default camera hangs above the table; degrees above the floor.
-_ELEVATION = 60.0
+#: Assembly101's default camera looks down on the table: degrees above it, and the picture's shape.
+_ELEVATION, _ASPECT = 55.0, 16 / 9
 
 
 def _tanker(b: Builder, name: str) -> Product:
@@ -215,5 +217,14 @@ def make_toy_world(
     level = replace(difficulty or Difficulty(), cuts=0.0, camera_motion=0.0)
     toy = make_toy(kind, seed if product_seed is None else product_seed, level)
     session = make_session(toy, seed, level, Player)
-    shots = tuple(shot._replace(elevation=_ELEVATION) for shot in session.shots)
-    return World(toy, replace(session, shots=shots), level, seed)
+    return World(toy, replace(session, shots=(_camera(session),)), level, seed)
+
+
+def _camera(session: Session) -> Shot:
+    """Everything that lies around, and the toy that will stand in the middle, in one take."""
+    toy = session.product
+    x, y, z = toy.extent.size
+    points = corners((x, y, z), Pose((0.0, 0.0, z / 2)))
+    for part in toy.parts:
+        points += corners(part.size, session.initial[part.id])
+    return fitted_shot(points, session.shots[0].azimuth, _ELEVATION, _ASPECT, session.duration)
