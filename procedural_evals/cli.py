@@ -26,6 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--judge-concurrency", type=int, help="judge requests at once (default 16)")
     run.add_argument("--judge-max-tokens", type=int, help="longest judge reply (default 1024)")
+    run.add_argument("--encoder", help="for similarities: MODEL, MODEL@LAYER, packaged or none")
     run.add_argument("--frames", type=int, help="frames shown, instead of the protocol's own")
     run.add_argument("--sampling", help="uniform or stride_from_end, instead of the protocol's own")
     run.add_argument("--view", help="camera of the recordings (promqa-assembly)")
@@ -92,13 +93,14 @@ def _set(variables: dict[str, object]) -> None:
 
 def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from procedural_evals import registry
-    from procedural_evals.harness import judging, protocols, runner
+    from procedural_evals.harness import judging, protocols, runner, similarity
 
     _set(
         {
             judging.JUDGE_VARIABLE: options.judge,
             judging.CONCURRENCY_VARIABLE: options.judge_concurrency,
             judging.MAX_TOKENS_VARIABLE: options.judge_max_tokens,
+            similarity.ENCODER_VARIABLE: options.encoder,
             protocols.FRAMES_VARIABLE: options.frames,
             protocols.SAMPLING_VARIABLE: options.sampling,
             registry.VIEW_VARIABLE: options.view,
@@ -127,15 +129,14 @@ def _contact_sheet(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from procedural_evals.harness import judging, report, similarity
+    from procedural_evals.harness import judging, report
 
     _set(
         {
             judging.JUDGE_VARIABLE: options.judge or os.environ.get(judging.JUDGE_VARIABLE, "none"),
-            similarity.ENCODER_VARIABLE: options.encoder,
         }
     )
-    print(report.report(Path(options.results)))
+    print(report.report(Path(options.results), options.encoder))
     return 0
 
 

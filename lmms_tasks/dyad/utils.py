@@ -7,9 +7,9 @@ from procedural_evals.harness.dyad_protocols import (
     ResponseGeneration,
     StepUnderstanding,
 )
-from procedural_evals.harness.dyad_similarity import require_bertscore
 from procedural_evals.harness.judging import require_judge
 from procedural_evals.harness.protocols import FramePlan
+from procedural_evals.harness.similarity import require_encoder
 
 STEP = StepUnderstanding.of("step")
 LIKELIHOOD = StepUnderstanding.of("step_likelihood", likelihood=True)
@@ -35,5 +35,5 @@ response_text, response_process = RESPONSE.text, RESPONSE.process
 def require_scorers(rows):
     """Stop before any model request when a judge or an encoder cannot be used."""
     require_judge(RESPONSE.rubric)
-    require_bertscore()
+    require_encoder()
     return rows

@@ -1,8 +1,9 @@
 """ProcObject-10K for lmms-eval: frames with their times, the video itself, or the words alone."""
 
-from procedural_evals.harness.judging import require_judge as _require_judge
+from procedural_evals.harness.judging import require_judge
 from procedural_evals.harness.protocols import FramePlan, OpenAnswer
 from procedural_evals.harness.records import GROUNDED_METRICS, JUDGED_METRICS
+from procedural_evals.harness.similarity import require_encoder
 from procedural_evals.layouts.procobject_10k import QUESTION_TYPES, REASONINGS
 
 RUBRIC = "procobject_four_dimensions"
@@ -48,7 +49,8 @@ blind_messages, blind_visuals = BLIND.messages, BLIND.visuals
 blind_text, blind_process = BLIND.text, BLIND.process
 
 
-def require_judge(rows):
-    """Stop before any model request when the judge is not chosen or cannot be reached."""
-    _require_judge(RUBRIC)
+def require_scorers(rows):
+    """Stop before any model request when the judge or the encoder cannot be used."""
+    require_judge(RUBRIC)
+    require_encoder()
     return rows

@@ -16,6 +16,7 @@ from procedural_evals.harness.records import (
     choice_summary,
     never_raises,
 )
+from procedural_evals.harness.similarity import mean_similarity
 from procedural_evals.scores.choice_accuracy import ChoiceScores
 from procedural_evals.scores.grounding import GroundingSummary
 from procedural_evals.scores.uncertainty import Interval
@@ -90,3 +91,16 @@ iou_high = _grounded("iou_high", lambda summary: summary.iou.high)
 iop = _grounded("iop", lambda summary: summary.iop.mean)
 iog = _grounded("iog", lambda summary: summary.iog.mean)
 no_span_rate = _grounded("no_span_rate", lambda summary: summary.without_span)
+
+
+def _similarity(name: str) -> Aggregation:
+    @never_raises
+    def function(records: Sequence[Record]) -> float:
+        return mean_similarity(records).get(name, math.nan)
+
+    function.__name__ = name
+    return function
+
+
+sentence_similarity = _similarity("sentence_similarity")
+bertscore_f1 = _similarity("bertscore_f1")

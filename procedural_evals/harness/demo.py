@@ -13,7 +13,14 @@ from pathlib import Path
 
 from procedural_evals.harness import judging, results, runner, summaries
 
-TASKS = ("flatpack_bench_all_sample", "procobject_10k_sample")
+TASKS = (
+    "flatpack_bench_all_sample",
+    "promqa_assembly_sample",
+    "procobject_10k_sample",
+    "dyad_step_sample",
+    "dyad_mode_sample",
+    "dyad_response_sample",
+)
 POLICIES = {
     "oracle": TASKS,
     "random": TASKS,

@@ -14,8 +14,8 @@ from procedural_evals.harness.dyad_scores import (
     response_grades,
     step_summary,
 )
-from procedural_evals.harness.dyad_similarity import mean_bertscores
 from procedural_evals.harness.records import Record, answered_records, never_raises
+from procedural_evals.harness.similarity import mean_similarity
 
 S = TypeVar("S")
 
@@ -86,6 +86,6 @@ relevance = _mean("relevance", response_grades)
 clarity = _mean("clarity", response_grades)
 brevity = _mean("brevity", response_grades)
 final = _mean("final", response_grades)
-bertscore_precision = _mean("bertscore_precision", mean_bertscores)
-bertscore_recall = _mean("bertscore_recall", mean_bertscores)
-bertscore_f1 = _mean("bertscore_f1", mean_bertscores)
+bertscore_precision = _mean("bertscore_precision", mean_similarity)
+bertscore_recall = _mean("bertscore_recall", mean_similarity)
+bertscore_f1 = _mean("bertscore_f1", mean_similarity)

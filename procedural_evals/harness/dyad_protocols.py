@@ -22,7 +22,6 @@ from procedural_evals.dyad.steps import LOOKBACK
 from procedural_evals.dyad.vocabulary import MODES, STEPS
 from procedural_evals.harness import dyad_records, records
 from procedural_evals.harness.dyad_decoding import FULL, NONE, Decoding
-from procedural_evals.harness.dyad_similarity import bertscore_model
 from procedural_evals.harness.protocols import LETTERS, Doc, FramePlan, OpenAnswer, Protocol
 from procedural_evals.prompts import Template, load_template
 
@@ -195,5 +194,4 @@ class ResponseGeneration(OpenAnswer):
             "kind": "response",
             "context": self.context(doc),
             "context_template": load_template(self.benchmark, f"{self.template}_context").id,
-            "bertscore": bertscore_model(),
         }

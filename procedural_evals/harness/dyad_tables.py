@@ -9,8 +9,8 @@ from procedural_evals.harness import open_scores
 from procedural_evals.harness.dyad_decoding import VARIANTS, Decoding
 from procedural_evals.harness.dyad_records import GRADES
 from procedural_evals.harness.dyad_scores import mode_summary, response_grades, step_summary
-from procedural_evals.harness.dyad_similarity import MEASURES, mean_bertscores
 from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.harness.similarity import similarity_columns
 from procedural_evals.harness.table_row import Row
 
 
@@ -66,10 +66,7 @@ def response_rows(records: Sequence[Record]) -> Iterator[Row]:
     scores = open_scores.judged_scores(records)
     grades = response_grades(records)
     extra: dict[str, float | None] = {name: grades.get(name) for name in GRADES}
-    similarity = mean_bertscores(records)
-    if similarity:
-        encoder = answered_records(records)[0]["bertscore"]
-        extra[f"BERTScore F1 ({encoder})"] = similarity[MEASURES[2]]
+    extra |= similarity_columns(records, ("bertscore_f1",))
     yield Row("all", len(scores), *interval, extra)
     judged = [record for record in records if record["id"] in scores]
     sizes = Counter(group for record in judged for group in record["groups"].items())

@@ -18,6 +18,7 @@ from PIL import Image
 from procedural_evals import clips, folders, replies, spans, video
 from procedural_evals.harness import records
 from procedural_evals.harness.shown import Shown, note, recall
+from procedural_evals.harness.similarity import chosen_encoder
 from procedural_evals.prompts import Template, load_template
 
 Doc = Mapping[str, Any]
@@ -335,6 +336,7 @@ class OpenAnswer(Protocol):
         record = self.common(doc, reply) | {
             "kind": "grounded" if self.grounded else "judged",
             "rubric": self.rubric,
+            "encoder": chosen_encoder(),
             "cluster": str(doc[self.cluster]),
             "groups": {name: _group(doc, name, group) for name, group in self.groups.items()},
             "question": doc["question"],

@@ -35,6 +35,8 @@ GROUNDED_METRICS = (
     "iop",
     "iog",
     "no_span_rate",
+    "sentence_similarity",
+    "bertscore_f1",
     *JUDGED_METRICS,
 )
 

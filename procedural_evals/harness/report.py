@@ -20,16 +20,21 @@ OURS = "this run"
 GROUNDED_BLOCKS = {"multi_hop": "multi-hop", "needle": "needle in a haystack", "all": None}
 
 
-def report(path: Path) -> str:
-    """The report of a results file, or of the newest one in a folder, as text."""
+def report(path: Path, encoder: str | None = None) -> str:
+    """The report of a results file, or of the newest one in a folder, as text.
+
+    `encoder` is for similarities, instead of the one that the run recorded.
+    """
     run = results.load_run(path)
     parts = [f"{run.model}\n{run.path}"]
     for task, records in run.records.items():
-        parts.append("\n".join([task, *_task_lines(task, records, run.expected(task))]))
+        parts.append("\n".join([task, *_task_lines(task, records, run.expected(task), encoder)]))
     return "\n\n".join(parts)
 
 
-def _task_lines(task: str, records: Sequence[Record], expected: int) -> Iterator[str]:
+def _task_lines(
+    task: str, records: Sequence[Record], expected: int, encoder: str | None
+) -> Iterator[str]:
     yield summaries.table(records)
     for kind, lines in summaries.shortfalls(records, expected).items():
         yield f"  {len(lines)} {kind}"
@@ -42,7 +47,7 @@ def _task_lines(task: str, records: Sequence[Record], expected: int) -> Iterator
     if card is None or not answered:
         return
     if answered[0]["kind"] == "grounded":
-        yield from _grounded_beside(card, answered)
+        yield from _grounded_beside(card, answered, encoder)
     else:
         yield from _beside(card, records)
     yield f"  published: {card['source']['paper']}"
@@ -63,7 +68,7 @@ def _beside(card: Card, records: Sequence[Record]) -> Iterator[str]:
     yield aligned(["", *short], lines)
 
 
-def _grounded_beside(card: Card, answered: Sequence[Record]) -> Iterator[str]:
+def _grounded_beside(card: Card, answered: Sequence[Record], encoder: str | None) -> Iterator[str]:
     """Table 2 of ProcObject-10K: six columns for each kind of reasoning and for all."""
     for block, reasoning in GROUNDED_BLOCKS.items():
         members = [
@@ -75,14 +80,16 @@ def _grounded_beside(card: Card, answered: Sequence[Record]) -> Iterator[str]:
             [f"{model['name']} ({model['group']})", *(number(value) for value in model[block])]
             for model in card["models"]
         ]
-        values, intervals = grounded_columns(members)
+        values, intervals = grounded_columns(members, encoder)
         lines.append([f"{OURS} ({len(members)})", *(number(value) for value in values)])
         lines.append(["", *intervals])
         yield f"\n{aligned([block.replace('_', '-'), *card['columns']], lines)}"
-    yield from _gap(answered)
+    yield from _gap(answered, encoder)
 
 
-def grounded_columns(records: Sequence[Record]) -> tuple[list[float | None], list[str]]:
+def grounded_columns(
+    records: Sequence[Record], encoder: str | None = None
+) -> tuple[list[float | None], list[str]]:
     """S, B, J, IoU, IoP, IoG of the records, and the intervals of each, clustered by video.
 
     S, B and the grounding in per cent, J from 0 to 5; None where there is nothing to score.
@@ -91,7 +98,7 @@ def grounded_columns(records: Sequence[Record]) -> tuple[list[float | None], lis
         return [None] * 6, [""] * 6
     clusters = [record["cluster"] for record in records]
     found: list[tuple[Sequence[float], Sequence[str]] | None] = []
-    similarity = similarity_of(records)
+    similarity = similarity_of(records, encoder)
     for measure in ("sentence_similarity", "bertscore_f1"):
         found.append((similarity.values[measure].tolist(), clusters) if similarity else None)
     scores = open_scores.judged_scores(records)
@@ -111,7 +118,7 @@ def grounded_columns(records: Sequence[Record]) -> tuple[list[float | None], lis
     return values, intervals
 
 
-def _gap(answered: Sequence[Record]) -> Iterator[str]:
+def _gap(answered: Sequence[Record], encoder: str | None) -> Iterator[str]:
     """How much better a run answers than it shows why: judge in per cent minus IoU."""
     scores = open_scores.judged_scores(answered)
     judged = [record for record in answered if record["id"] in scores]
@@ -124,7 +131,7 @@ def _gap(answered: Sequence[Record]) -> Iterator[str]:
         f"\nanswering-grounding gap (judge in per cent minus IoU): "
         f"{gap.mean:.1f} [{gap.low:.1f}, {gap.high:.1f}]"
     )
-    similarity = similarity_of(answered)
-    encoder = similarity.encoder if similarity else "no encoder"
+    similarity = similarity_of(answered, encoder)
+    measured_with = similarity.encoder if similarity else "no encoder"
     judges = ", ".join(judge["id"] for judge in judge_records(answered).judges) or "no judge"
-    yield f"S and B by {encoder}; J by {judges}: only the same encoder and judges compare"
+    yield f"S and B by {measured_with}; J by {judges}: only the same encoder and judges compare"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -56,17 +56,43 @@ def require_encoder() -> None:
         _scores(("a text",), (("a text",),), chosen_encoder())
 
 
-def similarity_of(records: Sequence[Record]) -> Similarity | None:
-    """Similarity of each answered record to its nearest reference; None without an encoder."""
+def similarity_of(records: Sequence[Record], encoder: str | None = None) -> Similarity | None:
+    """Similarity of each answered record to its nearest reference; None without an encoder.
+
+    The encoder is the one that the run recorded, or another that is asked for.
+    """
     answered = answered_records(records)
-    encoder = chosen_encoder()
-    if not answered or encoder == NONE:
+    if not answered:
+        return None
+    encoders = {encoder} if encoder else {record["encoder"] for record in answered}
+    if len(encoders) > 1:
+        raise ValueError(f"records of several encoders: {', '.join(sorted(map(str, encoders)))}")
+    name = str(encoders.pop())
+    if name == NONE:
         return None
     return _scores(
         tuple(record["prediction"] for record in answered),
         tuple(tuple(record["answers"]) for record in answered),
-        encoder,
+        name,
     )
+
+
+def mean_similarity(records: Sequence[Record]) -> Mapping[str, float]:
+    """Mean of each measure over the answered records; empty without an encoder."""
+    found = similarity_of(records)
+    return {name: float(each.mean()) for name, each in found.values.items()} if found else {}
+
+
+# The measures that score tables show, under the headings that they have there.
+COLUMNS = {"sentence_similarity": "similarity", "bertscore_f1": "BERTScore F1"}
+
+
+def similarity_columns(
+    records: Sequence[Record], measures: Sequence[str] = tuple(COLUMNS)
+) -> dict[str, float | None]:
+    """Means of the measures by their headings; no columns without an encoder."""
+    means = mean_similarity(records)
+    return {COLUMNS[measure]: means[measure] for measure in measures if measure in means}
 
 
 @lru_cache(maxsize=8)  # several metrics of one task ask for the same values

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from procedural_evals.harness import dyad_tables, open_scores
 from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import Record, answered_records, choice_summary
+from procedural_evals.harness.similarity import NONE, similarity_columns
 from procedural_evals.harness.table_row import Row
 from procedural_evals.scores.choice_accuracy import ChoiceScores
 from procedural_evals.scores.grounding import GroundingSummary
@@ -54,18 +55,25 @@ def grounded_rows(records: Sequence[Record]) -> Iterator[Row]:
         return
     whole = open_scores.judge_interval(records)
     parts = open_scores.judge_breakdown(records)
-    yield _grounded_row("all", summary, whole)
+    also = similarity_columns(records)
+    yield _grounded_row("all", summary, whole, also)
     for group, values in summary.groups.items():
         for value, part in values.items():
             yield _grounded_row(f"{group}: {value}", part, parts.get((group, str(value))))
 
 
-def _grounded_row(label: str, summary: GroundingSummary, judge: Interval | None) -> Row:
-    extra = {
+def _grounded_row(
+    label: str,
+    summary: GroundingSummary,
+    judge: Interval | None,
+    also: Mapping[str, float | None] | None = None,
+) -> Row:
+    extra: dict[str, float | None] = {
         "IoP": 100 * summary.iop.mean,
         "IoG": 100 * summary.iog.mean,
         "no span %": 100 * summary.without_span,
         "judge": None if judge is None else judge.mean,
+        **(also or {}),
     }
     mean, low, high = (100 * value for value in summary.iou)
     return Row(label, summary.items, mean, low, high, extra)
@@ -98,6 +106,8 @@ def table(records: Sequence[Record]) -> str:
         judged = len(open_scores.judged_scores(records))
         names = ", ".join(judge["id"] for judge in verdicts.judges) or "no judge"
         counts += f", {judged} of {len(scored)} judged by {names}"
+        if scored[0].get("encoder", NONE) != NONE:
+            counts += f"; similarities by {scored[0]['encoder']}"
         if not all(judge["comparable"] for judge in verdicts.judges):
             counts += " (not comparable with published scores)"
     if not lines:
