@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from procedural_evals.dyad import __main__ as dyad_command
 from procedural_evals.harness import judging, results, runner, summaries
 
 TASKS = (
@@ -49,6 +50,9 @@ def run(output: str | None = None) -> int:
             complaints.append(f"the {policy} run ended with status {status}")
         else:
             complaints += _complaints(policy, results.load_run(target))
+    print("\n== DYAD's reference systems on the embedded sample ==", flush=True)
+    if dyad_command.main(["reference", "sample"]):
+        complaints.append("the reference systems could not be scored")
     print("\n" + ("\n".join(complaints) or "Every score is what it has to be."))
     print(f"Results and samples: {folder}")
     return 1 if complaints else 0
