@@ -24,6 +24,7 @@ WRITERS = {
     "procobject-10k": Writer(
         "procobject_layout", "make_procobject_sample", "simulate_procobject", "test"
     ),
+    "dyad": Writer("dyad_sample", "make_dyad_sample", "simulate_dyad", "sessions"),
     "promqa-assembly": Writer("promqa_sample", "make_promqa_sample", "simulate_promqa", "products"),
 }
 
