@@ -76,5 +76,32 @@ def test_the_prompts_are_the_ones_on_file(task, request, tmp_path):
     assert text == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("task", SAMPLE_TASKS)
+def test_simple_models_get_the_same_media_and_the_same_text(task, tmp_path):
+    """They take the media first and then the text; a row comes without its pictures for the text."""
+    config = task_config(task)
+    if config.get("doc_to_visual") is None:
+        pytest.skip("chat models only")
+    rows = datasets.load_dataset(
+        config["dataset_path"],
+        config["dataset_name"],
+        split=config["test_split"],
+        cache_dir=str(tmp_path),
+        **config.get("dataset_kwargs", {}),
+    )
+    row = rows[len(rows) // 2]
+    *media, text = config["doc_to_messages"](row)[0]["content"]
+    visuals = config["doc_to_visual"](row)
+    assert [kind(visual) for visual in visuals] == [part["type"] for part in media]
+    bare = {
+        key: value for key, value in row.items() if key not in ("visual_prompts", "parts_image")
+    }
+    assert config["doc_to_text"](bare) == text["text"]
+
+
+def kind(visual):
+    return "video" if isinstance(visual, str) else "image"
+
+
 def test_no_snapshot_is_left_of_a_task_that_is_gone():
     assert {file.stem for file in (GOLDEN / "prompts").glob("*.txt")} <= set(SAMPLE_TASKS)

@@ -11,9 +11,9 @@ from procedural_evals.harness.dyad_scores import (
     ModeScores,
     StepScores,
     mode_summary,
-    response_grades,
     step_summary,
 )
+from procedural_evals.harness.open_scores import judges_mean_grades
 from procedural_evals.harness.records import Record, answered_records, never_raises
 from procedural_evals.harness.similarity import mean_similarity
 
@@ -80,12 +80,12 @@ majority_chance = _mode("majority_chance", lambda found: found.majority)
 mode_no_parse_rate = _mode("mode_no_parse_rate", lambda found: found.no_parse_rate)
 
 
-correctness = _mean("correctness", response_grades)
-completeness = _mean("completeness", response_grades)
-relevance = _mean("relevance", response_grades)
-clarity = _mean("clarity", response_grades)
-brevity = _mean("brevity", response_grades)
-final = _mean("final", response_grades)
+correctness = _mean("correctness", judges_mean_grades)
+completeness = _mean("completeness", judges_mean_grades)
+relevance = _mean("relevance", judges_mean_grades)
+clarity = _mean("clarity", judges_mean_grades)
+brevity = _mean("brevity", judges_mean_grades)
+final = _mean("final", judges_mean_grades)
 bertscore_precision = _mean("bertscore_precision", mean_similarity)
 bertscore_recall = _mean("bertscore_recall", mean_similarity)
 bertscore_f1 = _mean("bertscore_f1", mean_similarity)

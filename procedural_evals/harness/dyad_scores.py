@@ -10,7 +10,6 @@ from procedural_evals.dyad.steps import RATE, StepTrack, step_intervals, step_sc
 from procedural_evals.dyad.vocabulary import MODES, PHYSICAL, STEPS
 from procedural_evals.harness.dyad_decoding import Decoding
 from procedural_evals.harness.dyad_records import is_parsed, mode_predictions
-from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import Record, answered_records
 from procedural_evals.scores.classification import bootstrap_scores
 from procedural_evals.scores.uncertainty import Interval
@@ -137,15 +136,3 @@ def mode_summary(records: Sequence[Record]) -> ModeScores:
         100 * majority,
         100 * unparsed / len(gold),
     )
-
-
-def response_grades(records: Sequence[Record]) -> Mapping[str, float]:
-    """Mean grade of each aspect, 0 to 5, over the items that every judge judged and the judges."""
-    verdicts = judge_records(records)
-    given: dict[str, list[float]] = {}
-    for item, row in verdicts.rows.items():
-        if verdicts.score(item) is not None:
-            for judgement in row:
-                for name, grade in judgement.grades.items():
-                    given.setdefault(name, []).append(grade)
-    return {name: sum(grades) / len(grades) for name, grades in given.items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from procedural_evals.harness import open_scores
 from procedural_evals.harness.dyad_decoding import VARIANTS, Decoding
 from procedural_evals.harness.dyad_records import GRADES
-from procedural_evals.harness.dyad_scores import mode_summary, response_grades, step_summary
+from procedural_evals.harness.dyad_scores import mode_summary, step_summary
 from procedural_evals.harness.records import Record, answered_records
 from procedural_evals.harness.similarity import similarity_columns
 from procedural_evals.harness.table_row import Row
@@ -64,7 +64,7 @@ def response_rows(records: Sequence[Record]) -> Iterator[Row]:
     if interval is None:
         return
     scores = open_scores.judged_scores(records)
-    grades = response_grades(records)
+    grades = open_scores.judges_mean_grades(records)
     extra: dict[str, float | None] = {name: grades.get(name) for name in GRADES}
     extra |= similarity_columns(records, ("bertscore_f1",))
     yield Row("all", len(scores), *interval, extra)

@@ -22,6 +22,30 @@ def judged_scores(records: Sequence[Record]) -> dict[str, float]:
     return {item: score for item, score in scores.items() if score is not None}
 
 
+def mean_grades(records: Sequence[Record]) -> dict[str, dict[str, float]]:
+    """Mean grade of each dimension of the rubric, by judge, over the items that all judged."""
+    verdicts = judge_records(records)
+    given: dict[str, dict[str, list[float]]] = {}
+    for item, row in verdicts.rows.items():
+        if verdicts.score(item) is not None:
+            for judgement in row:
+                for name, grade in judgement.grades.items():
+                    given.setdefault(judgement.judge, {}).setdefault(name, []).append(grade)
+    return {
+        judge: {name: sum(grades) / len(grades) for name, grades in by_name.items()}
+        for judge, by_name in given.items()
+    }
+
+
+def judges_mean_grades(records: Sequence[Record]) -> dict[str, float]:
+    """Mean grade of each dimension over the judges, each of which judged the same items."""
+    by_judge = mean_grades(records)
+    names = dict.fromkeys(name for grades in by_judge.values() for name in grades)
+    return {
+        name: sum(grades[name] for grades in by_judge.values()) / len(by_judge) for name in names
+    }
+
+
 def judge_interval(records: Sequence[Record]) -> Interval | None:
     """Mean of the judge's scores with its interval, clustered; None when no item has one."""
     scores = judged_scores(records)

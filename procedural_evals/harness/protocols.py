@@ -212,7 +212,7 @@ class Protocol:
             "template": template,
             "revision": doc["revision"],
             "failure": self.failure(doc, reply),
-            **({"view": doc["view"]} if "view" in doc else {}),
+            **({"view": doc["view"]} if isinstance(doc.get("view"), str) else {}),
             **self._frames_record(times),
         }
 

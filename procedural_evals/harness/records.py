@@ -87,6 +87,11 @@ def answered_records(records: Sequence[Record]) -> list[Record]:
     return sorted((r for r in records if r["failure"] is None), key=lambda r: str(r["id"]))
 
 
+def open_answers(records: Sequence[Record]) -> list[Record]:
+    """The records whose answers a judge grades."""
+    return [record for record in records if "rubric" in record]
+
+
 def never_raises(function: Callable[[Sequence[Record]], float]) -> Callable[..., float]:
     """NaN and an error in the log, where the function would end the run and lose its results."""
 

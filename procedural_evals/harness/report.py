@@ -43,6 +43,10 @@ def _task_lines(
         values = sorted({str(record[field]) for record in answered if field in record})
         if values:
             yield f"  {field}: {', '.join(values)}"
+    judged = [record for record in answered if "rubric" in record]
+    for judge, grades in open_scores.mean_grades(judged).items():
+        means = ", ".join(f"{name} {mean:.2f}" for name, mean in grades.items())
+        yield f"  mean grades by {judge}: {means}"
     card = card_of(task)
     if card is None or not answered:
         return

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from procedural_evals.harness.judging import Verdicts
 
 Record = dict[str, Any]
 
@@ -59,6 +61,23 @@ def load_run(path: Path) -> Run:
         for task in results.get("configs", {})
     }
     return Run(path, results, records)
+
+
+def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
+    """Keep every judge's grades and words of a task beside its samples; None when there are none.
+
+    One JSON line for each item and judge: item, judge, grades, score, reason, replies.
+    """
+    if not verdicts.rows:
+        return None
+    prefix = run.path.name.removesuffix(RESULTS)
+    file = run.path.parent / f"{prefix}_judgements_{task}.jsonl"
+    with file.open("w", encoding="utf-8") as lines:
+        for row in verdicts.rows.values():
+            for judgement in row:
+                entry = asdict(judgement) | {"grades": dict(judgement.grades)}
+                lines.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    return file
 
 
 def _records(file: Path) -> list[Record]:

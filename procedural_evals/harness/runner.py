@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from procedural_evals.harness import results, summaries
+from procedural_evals.harness.judging import judge_records
+from procedural_evals.harness.records import open_answers
 
 DEFAULT_OUTPUT = "results"
 
@@ -101,6 +103,9 @@ def report(run: results.Run, allow_failed: bool = False, allow_unjudged: bool = 
     complete = True
     for task, records in run.records.items():
         print(f"\n{task}\n{summaries.table(records)}")
+        judgements = results.write_judgements(run, task, judge_records(open_answers(records)))
+        if judgements is not None:
+            print(f"  judgements: {judgements}")
         shortfalls = summaries.shortfalls(records, run.expected(task))
         for kind, lines in shortfalls.items():
             print(f"{len(lines)} {kind}:")

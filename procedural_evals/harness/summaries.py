@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from procedural_evals.harness import dyad_tables, open_scores
 from procedural_evals.harness.judging import judge_records
-from procedural_evals.harness.records import Record, answered_records, choice_summary
+from procedural_evals.harness.records import (
+    Record,
+    answered_records,
+    choice_summary,
+    open_answers,
+)
 from procedural_evals.harness.similarity import NONE, similarity_columns
 from procedural_evals.harness.table_row import Row
 from procedural_evals.scores.choice_accuracy import ChoiceScores
@@ -147,8 +152,7 @@ def _number(value: float | None) -> str:
 def shortfalls(records: Sequence[Record], expected: int) -> dict[str, list[str]]:
     """Items that have no score, a line each: "failed", "unjudged", "missing", "repeated"."""
     kinds: dict[str, list[str]] = {}
-    open_records = [record for record in records if "rubric" in record]
-    verdicts = judge_records(open_records)
+    verdicts = judge_records(open_answers(records))
     for record in records:
         if record["failure"] is not None:
             kinds.setdefault("failed", []).append(f"{record['id']}: {record['failure']}")
