@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import random
+import shutil
 from collections import defaultdict
 
 import datasets
@@ -224,10 +226,15 @@ def rewritten(root, change):
             writer.writerows(table)
 
 
+def digests(pictures):
+    """Short stand-ins for pictures: pytest takes minutes to show where long bytes differ."""
+    return [hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures]
+
+
 def test_what_is_annotated_of_an_intervention_changes_no_prompt(filmed, rows, tmp_path):
     """Triggers of spoken help, outcomes, who began, words yet to come: all others, same prompts."""
     root = tmp_path / "dyad"
-    write_filmed_export(root)
+    shutil.copytree(filmed[0], root)  # the same films: encoding them again may differ by a bit
 
     def change(line):
         line["outcome"], line["initiation"] = "unnecessary", "helper_initiated"
@@ -242,8 +249,7 @@ def test_what_is_annotated_of_an_intervention_changes_no_prompt(filmed, rows, tm
         assert len(other) == len(rows[table])
         for before, after in list(zip(rows[table], other, strict=True))[::7]:
             assert text_of(ask(before)) == text_of(ask(after))
-            shown = [[p.tobytes() for p in pictures_of(ask(row))] for row in (before, after)]
-            assert shown[0] == shown[1]
+            assert digests(pictures_of(ask(before))) == digests(pictures_of(ask(after)))
 
 
 # -- what replies are worth -----------------------------------------------------------------------

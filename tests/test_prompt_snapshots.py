@@ -78,7 +78,7 @@ def test_the_prompts_are_the_ones_on_file(task, request, tmp_path):
 
 @pytest.mark.parametrize("task", SAMPLE_TASKS)
 def test_simple_models_get_the_same_media_and_the_same_text(task, tmp_path):
-    """They take the media first and then the text; a row comes without its pictures for the text."""
+    """They take the media first, then the text; for the text a row comes without its pictures."""
     config = task_config(task)
     if config.get("doc_to_visual") is None:
         pytest.skip("chat models only")
