@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import datasets
 from PIL import Image
 
 from procedural_evals import folders, sources
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -80,9 +82,24 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
         return f"{source.origin}:{annotations.name}@{digest}"
 
 
-@lru_cache(maxsize=4096)
+def per_version(function: Callable[[Path], T]) -> Callable[[Path], T]:
+    """The function of a file, called once for each size and time of change that the file has."""
+
+    @lru_cache(maxsize=4096)
+    def remembered(path: Path, size: int, changed: int) -> T:
+        return function(path)
+
+    @wraps(function)
+    def called(path: Path) -> T:
+        stat = path.stat()
+        return remembered(path, stat.st_size, stat.st_mtime_ns)
+
+    return called
+
+
+@per_version
 def video_problem(path: Path) -> str | None:
-    """Why this video cannot be read, or None; each file is opened once."""
+    """Why this video cannot be read, or None; a file is opened once until it changes."""
     from procedural_evals import video
 
     reason = video.check_video(path)
@@ -101,9 +118,9 @@ def checked_video(media: sources.Media, problems: list[str]) -> str | None:
     return str(media.path)
 
 
-@lru_cache(maxsize=4096)
+@per_version
 def picture_problem(path: Path) -> str | None:
-    """Why this picture cannot be read, or None; each file is decoded once."""
+    """Why this picture cannot be read, or None; a file is decoded once until it changes."""
     try:
         with Image.open(path) as image:
             image.load()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -133,14 +133,30 @@ def fingerprint(folder: Path) -> str:
     A file that is added, removed or changed changes it, so that a cache keyed by it is never stale.
     """
     digest = hashlib.sha256()
-    for base, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for file in sorted(files):
-            path = Path(base, file)
-            stat = path.stat() if path.exists() else None
-            entry = (str(path.relative_to(folder)), stat and (stat.st_size, stat.st_mtime_ns))
-            digest.update(repr(entry).encode())
+    for path in files_below(folder):
+        stat = path.stat() if path.exists() else None
+        entry = (str(path.relative_to(folder)), stat and (stat.st_size, stat.st_mtime_ns))
+        digest.update(repr(entry).encode())
     return digest.hexdigest()
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files below the folder, in the order of their names, behind linked folders as well.
+
+    Folders whose names begin with a dot are passed over. A folder that was listed already (a link
+    to a folder around it, two links to one) is given as a path and not listed again.
+    """
+    seen: set[str] = set()
+    for base, folders, files in os.walk(folder, followlinks=True):
+        seen.add(os.path.realpath(base))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in tuple(folders):
+            target = os.path.realpath(Path(base, name))
+            if target in seen:
+                folders.remove(name)
+                yield Path(base, name)
+            seen.add(target)
+        yield from (Path(base, file) for file in sorted(files))
 
 
 def inside(folder: Path, relative: str) -> Path:
@@ -185,5 +201,15 @@ def find_media(folder: Path, candidates: Sequence[str]) -> Media:
             if path.stat().st_size == 0:
                 return Media(None, f"empty: {name} has no bytes", names)
             return Media(path, None, names)
-    others = f" (nor {len(names) - 1} other places)" if len(names) > 1 else ""
-    return Media(None, f"missing: no {names[0]}{others}", names)
+    return missing(names)
+
+
+def missing(names: tuple[str, ...]) -> Media:
+    """The media file that is at none of these relative paths.
+
+    >>> missing(("a.mp4", "b.mp4")).problem
+    'missing: no a.mp4 (nor in 1 other place)'
+    """
+    others = len(names) - 1
+    places = f" (nor in {others} other place{'s' if others > 1 else ''})" if others else ""
+    return Media(None, f"missing: no {names[0]}{places}", names)

@@ -5,8 +5,10 @@ import os
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
-from procedural_evals import sources
+from procedural_evals import builders, sources
+from tests.numbered_clips import write_clip
 
 REPOS = (sources.HubRepo("authors/benchmark", ("questions/**",)),)
 
@@ -82,7 +84,10 @@ def test_the_first_place_with_a_file_is_taken_and_an_empty_file_is_named(tmp_pat
     (tmp_path / "a.mp4").write_bytes(b"")
     assert sources.find_media(tmp_path, ["a.mp4", "b.mp4"]).problem == "empty: a.mp4 has no bytes"
     assert sources.find_media(tmp_path, ["c.mp4", "d.mp4"]).problem == (
-        "missing: no c.mp4 (nor 1 other places)"
+        "missing: no c.mp4 (nor in 1 other place)"
+    )
+    assert sources.find_media(tmp_path, ["c.mp4", "d.mp4", "e.mp4"]).problem == (
+        "missing: no c.mp4 (nor in 2 other places)"
     )
 
 
@@ -97,3 +102,52 @@ def test_the_fingerprint_sees_files_that_come_go_and_change(tmp_path):
     seen.add(sources.fingerprint(tmp_path))
     assert len(seen) == 4
     assert sources.fingerprint(tmp_path) in seen
+
+
+def test_the_fingerprint_sees_what_changes_behind_a_linked_folder(tmp_path):
+    disk, data = tmp_path / "disk", tmp_path / "data"
+    (disk / "deep").mkdir(parents=True)
+    data.mkdir()
+    (data / "videos").symlink_to(disk)
+    seen = {sources.fingerprint(data)}
+    (disk / "deep" / "a.mp4").write_bytes(b"1")
+    seen.add(sources.fingerprint(data))
+    (disk / "deep" / "a.mp4").write_bytes(b"12")
+    seen.add(sources.fingerprint(data))
+    assert len(seen) == 3
+
+
+def test_links_in_a_circle_end(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_text("1")
+    (tmp_path / "a" / "b" / "back").symlink_to(tmp_path)
+    (tmp_path / "c").symlink_to(tmp_path / "a" / "b")
+    before = sources.fingerprint(tmp_path)
+    assert before == sources.fingerprint(tmp_path)
+    (tmp_path / "a" / "b" / "file").write_text("12")
+    assert before != sources.fingerprint(tmp_path)
+    names = [str(path.relative_to(tmp_path)) for path in sources.files_below(tmp_path)]
+    assert sum(name.endswith("file") for name in names) == 1
+
+
+def test_a_repaired_file_is_sound_at_once(tmp_path):
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"no picture")
+    assert "not a readable picture" in builders.picture_problem(picture)
+    Image.new("RGB", (4, 4)).save(picture)
+    assert builders.picture_problem(picture) is None
+    film = tmp_path / "a.mp4"
+    film.write_bytes(b"no film")
+    assert "damaged: a.mp4" in builders.video_problem(film)
+    write_clip(film, 5)
+    assert builders.video_problem(film) is None
+
+
+def test_a_file_that_did_not_change_is_read_once(tmp_path):
+    read = []
+    length = builders.per_version(lambda path: read.append(path) or len(path.read_bytes()))
+    (tmp_path / "a").write_bytes(b"1")
+    assert [length(tmp_path / "a"), length(tmp_path / "a")] == [1, 1]
+    assert len(read) == 1
+    (tmp_path / "a").write_bytes(b"12")
+    assert length(tmp_path / "a") == 2

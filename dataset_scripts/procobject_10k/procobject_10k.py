@@ -8,14 +8,13 @@ load_dataset("procobject-10k", "sample")     simulated, embedded
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import datasets
 
 from procedural_evals import sources, video
-from procedural_evals.builders import BenchmarkBuilder, BenchmarkConfig, checked_video
+from procedural_evals.builders import BenchmarkBuilder, BenchmarkConfig, checked_video, per_version
 from procedural_evals.layouts.procobject_10k import (
     HUB_REPOS,
     QUESTION_TYPES,
@@ -121,17 +120,18 @@ class ProcObject10K(BenchmarkBuilder):
         for row in rows:
             problems = list(row["problems"])
             path = checked_video(row["video"], problems)
-            if path is not None and row["clip_start"] >= _duration(path):
+            length = _duration(Path(path)) if path is not None else None
+            if length is not None and row["clip_start"] >= length:
                 problems.append(
-                    f"video too short: {row['video_path']} lasts {_duration(path):.2f} s, the clip "
+                    f"video too short: {row['video_path']} lasts {length:.2f} s, the clip "
                     f"begins at {row['clip_start']:.2f} s"
                 )
                 path = None
             yield row["id"], row | {"video": path, "problems": problems, "revision": revision}
 
 
-@lru_cache(maxsize=4096)
-def _duration(path: str) -> float:
+@per_version
+def _duration(path: Path) -> float:
     return video.probe(path).duration
 
 

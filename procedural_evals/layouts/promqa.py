@@ -172,6 +172,4 @@ def find_in(places: Iterable[tuple[Path, Sequence[str]]]) -> sources.Media:
     for media in found:
         if media.path is not None or not str(media.problem).startswith("missing"):
             return media
-    names = tuple(name for media in found for name in media.candidates)
-    others = f" (nor {len(names) - 1} other places)" if len(names) > 1 else ""
-    return sources.Media(None, f"missing: no {names[0]}{others}", names)
+    return sources.missing(tuple(name for media in found for name in media.candidates))
