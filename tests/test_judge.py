@@ -434,3 +434,12 @@ def test_lexical_uses_any_rubrics_scale_and_says_that_it_does_not_compare() -> N
     assert row[0].score == 100
     assert row[0].grades["brevity"] == 5
     assert make_judge("lexical").describe()["comparable"] is False
+
+
+def test_two_servers_that_give_a_model_one_name_share_no_verdict(tmp_path: Path) -> None:
+    with JudgeServer() as strict, JudgeServer(reply=lambda _: "[Judge] 2") as mild:
+        for server in (strict, mild, strict):
+            with ReplyCache(tmp_path) as cache:
+                judging = judge_items(items(1), [judge_of(server)], cache=cache)
+            assert judging.rows[0][0].grade == (0 if server is strict else 2)
+        assert (strict.asked[0], mild.asked[0]) == (1, 1)

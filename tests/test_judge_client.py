@@ -314,12 +314,13 @@ def test_the_folder_is_the_users_choice(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_key_covers_everything_that_a_reply_depends_on() -> None:
-    base: list[Any] = ["model", "rubric@1:abc", message(1), {"temperature": 0.0}]
-    others: list[Any] = ["other", "rubric@2:abc", message(2), {"temperature": 0.5}]
+    base: list[Any] = ["http://a:1/v1", "model", "rubric@1:abc", message(1), {"temperature": 0.0}]
+    others: list[Any] = ["http://a:2/v1", "other", "rubric@2:abc", message(2), {"temperature": 1.0}]
     keys = {reply_key(*base)}
     for n, other in enumerate(others):
         keys.add(reply_key(*[*base[:n], other, *base[n + 1 :]]))
-    assert len(keys) == 5
+    assert len(keys) == 6
+    assert reply_key("http://A:1/v1/", *base[1:]) in keys
 
 
 def _write(folder: Path, who: str, n: int) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 from procedural_evals.judge.client import Message, Reply
 
@@ -53,17 +54,26 @@ def default_folder() -> Path:
 
 
 def reply_key(
-    model: str, rubric: str, messages: Sequence[Message], arguments: Mapping[str, Any]
+    base_url: str,
+    model: str,
+    rubric: str,
+    messages: Sequence[Message],
+    arguments: Mapping[str, Any],
 ) -> str:
     """SHA-256 of everything that a reply depends on, 64 hex digits.
 
-    `rubric` is its id: name, version and hash. The server's address is not part of the key.
+    The server's address is part of it, because two servers may give different models one name; how
+    the address is spelled (a slash at its end, capitals in the host) is not. `rubric` is its id:
+    name, version and hash.
 
-    >>> one = reply_key("m", "r@1", [{"role": "user", "content": "?"}], {"a": 1, "b": 2})
-    >>> one == reply_key("m", "r@1", [{"content": "?", "role": "user"}], {"b": 2, "a": 1})
+    >>> url, messages = "http://localhost:1/v1", [{"role": "user", "content": "?"}]
+    >>> one = reply_key(url, "m", "r@1", messages, {"a": 1, "b": 2})
+    >>> one == reply_key(url + "/", "m", "r@1", messages, {"b": 2, "a": 1})
     True
     """
-    content = [model, rubric, list(messages), dict(arguments)]
+    server = urlsplit(base_url.rstrip("/"))
+    address = server._replace(netloc=server.netloc.lower()).geturl()
+    content = [address, model, rubric, list(messages), dict(arguments)]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

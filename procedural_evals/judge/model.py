@@ -145,7 +145,13 @@ class _AtWork:
     async def _reply(self, messages: list[Message], again: bool) -> tuple[Reply, bool]:
         """The reply to these messages and whether it was kept from before."""
         endpoint, cache = self._judge.endpoint, self._options.cache
-        key = reply_key(endpoint.model, self._judge.rubric.id, messages, endpoint.request_arguments)
+        key = reply_key(
+            endpoint.base_url,
+            endpoint.model,
+            self._judge.rubric.id,
+            messages,
+            endpoint.request_arguments,
+        )
         kept = cache.get(key) if cache is not None and not again else None
         if kept is not None:
             return kept, True
