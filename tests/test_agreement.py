@@ -158,3 +158,24 @@ def test_the_card_shows_what_really_comes_out(monkeypatch):
     )
     assert tried > 0
     assert failures == 0
+
+
+@pytest.mark.parametrize("tolerance", [float("inf"), 1e300, 1e17, 100.0])
+def test_a_wide_tolerance_still_gives_the_closest_of_the_largest_matchings(tolerance):
+    assert match_events([1, 2], [1.2, 5], tolerance).tolist() == [[0, 0], [1, 1]]
+    assert match_events([0, 10], [10.5, 30], tolerance).tolist() == [[0, 0], [1, 1]]
+    assert match_events([0, 10], [10.5], tolerance).tolist() == [[1, 0]]
+    assert match_events([3, 3], [3], tolerance).shape == (1, 2)
+
+
+def test_a_tolerance_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="tolerance: nan"):
+        match_events([1], [1], float("nan"))
+
+
+@pytest.mark.parametrize("event", [{"start": 1.0}, {"end": 1.0}, {"start": 1.0, "stop": 2.0}, 1.0])
+def test_an_event_that_lacks_a_boundary_is_named(event):
+    metric = evaluate.load(str(folders.metrics() / "agreement"), "events")
+    whole = {"start": 1.0, "end": None}
+    with pytest.raises(ValueError, match=r"references: session 0, event 1 is .* without"):
+        metric.compute(predictions=[[whole]], references=[[whole, event]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -52,6 +52,18 @@ def _features(side: Any) -> datasets.Features:
     return datasets.Features({"predictions": side, "references": side})
 
 
+def _check_events(side: str, sessions: Any) -> None:
+    for i, events in enumerate(sessions or ()):
+        for j, event in enumerate(events):
+            lacking = {"start", "end"}.difference(event if isinstance(event, Mapping) else ())
+            if lacking:
+                raise ValueError(
+                    f"{side}: session {i}, event {j} is {event!r:.80}, without "
+                    f"{' and '.join(sorted(lacking))}; give {{'start': s, 'end': s}} in seconds, "
+                    "with None for an end that is not known"
+                )
+
+
 class Agreement(LabelMetric, evaluate.Metric):
     """Agreement on labels or on events; see the card beside this file."""
 
@@ -71,6 +83,13 @@ class Agreement(LabelMetric, evaluate.Metric):
             inputs_description=_KWARGS_DESCRIPTION,
             features=features,
         )
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
+        """Check that events have a start and an end, and take them in."""
+        if self.config_name == "events":
+            for side, sessions in (("predictions", predictions), ("references", references)):
+                _check_events(side, sessions)
+        super().add_batch(predictions=predictions, references=references, **inputs)
 
     def _compute(
         self, predictions: Sequence[Any], references: Sequence[Any], tolerance: float = 1.0

@@ -70,7 +70,7 @@ def match_events(first: ArrayLike, second: ArrayLike, tolerance: float) -> Ints:
     Args:
         first: [n] seconds, in any order.
         second: [m] seconds, in any order.
-        tolerance: seconds, 0 or more; an equal distance is within it.
+        tolerance: seconds, 0 or more; an equal distance is within it. `inf` allows every pair.
 
     A greedy choice of the closest pair (1.0 with 1.2) would leave the other two alone:
 
@@ -83,9 +83,11 @@ def match_events(first: ArrayLike, second: ArrayLike, tolerance: float) -> Ints:
     rows, columns = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     a, b = a[rows], b[columns]
     distance = np.abs(a[:, None] - b[None, :])
-    # One pair more always weighs more than any sum of distances.
-    gain = min(a.size, b.size) * tolerance + 1 - distance
-    gain[distance > tolerance + _SLACK] = -np.inf
+    near = distance <= tolerance + _SLACK
+    # One pair more always weighs more than any sum of distances. The weight grows with the
+    # distances that occur, not with the tolerance, beside which they may vanish.
+    farthest = distance[near].max(initial=0.0) or 1.0
+    gain = np.where(near, (min(a.size, b.size) + 1) * farthest - distance, -np.inf)
     best = np.zeros((a.size + 1, b.size + 1))
     for i in range(a.size):
         taken = np.maximum(best[i, 1:], best[i, :-1] + gain[i])
