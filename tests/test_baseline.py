@@ -238,3 +238,14 @@ def test_what_the_baseline_does_not_do_is_said(baseline) -> None:
         baseline().loglikelihood([])
     with pytest.raises(NotImplementedError, match="generate_until"):
         baseline().generate_until_multi_round([])
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_only_a_line_feed_ends_a_line_of_replies(tmp_path: Path, separator: str) -> None:
+    from procedural_evals.harness.baseline import read_replies
+
+    said = f"a{separator}b"
+    lines = [json.dumps({"id": n, "response": said}, ensure_ascii=False) for n in "12"]
+    path = tmp_path / "replies.jsonl"
+    path.write_bytes("\r\n".join(lines).encode())
+    assert read_replies(path) == {(None, "1"): said, (None, "2"): said}

@@ -225,3 +225,14 @@ def test_bad_human_grades_are_named(tmp_path: Path, text: str, complaint: str) -
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"gone\.csv"):
         read_human_grades(tmp_path / "gone.csv", [0, 1])
+
+
+def test_a_line_separator_within_a_text_ends_no_row(tmp_path: Path) -> None:
+    said = "a\u2028b\x85c"
+    row = {"id": 1, "prediction": said, "answers": [said]}
+    path = tmp_path / "predictions.jsonl"
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert read_predictions(path)[0].item.prediction == said
+    grades = tmp_path / "grades.csv"
+    grades.write_text(f'id,remark,grade\n1,"{said}\nmore",2\n', encoding="utf-8")
+    assert read_human_grades(grades, (0, 1, 2)) == {("1", ""): 2.0}

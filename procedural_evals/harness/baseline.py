@@ -163,7 +163,8 @@ def read_replies(path: Path) -> dict[tuple[str | None, str], str]:
     if not path.is_file():
         raise FileNotFoundError(f"no replies at {path}: a file of JSON lines is needed")
     found: dict[tuple[str | None, str], str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    # Not splitlines, which also cuts at characters that JSON allows within a text, as U+2028.
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -17,14 +17,16 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     """Rows of a .csv (with a header), .json (a list) or .jsonl file."""
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return list(csv.DictReader(lines))
     text = path.read_text(encoding="utf-8-sig")
     try:
-        if path.suffix == ".csv":
-            return list(csv.DictReader(text.splitlines()))
         if path.suffix == ".json":
             rows = json.loads(text)
         elif path.suffix == ".jsonl":
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+            # Not splitlines, which also cuts at characters that JSON allows within a text (U+2028).
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
         else:
             raise ValueError(f"{path}: {path.suffix!r} is not read; give .csv, .json or .jsonl")
     except json.JSONDecodeError as error:
