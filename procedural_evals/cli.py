@@ -28,6 +28,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--judge-max-tokens", type=int, help="longest judge reply (default 1024)")
     run.add_argument("--encoder", help="for similarities: MODEL, MODEL@LAYER, packaged or none")
     run.add_argument("--frames", type=int, help="frames shown, instead of the protocol's own")
+    run.add_argument(
+        "--video-as",
+        choices=("file", "frames"),
+        help="show videos as files (default) or as frames, for models that take pictures only",
+    )
     run.add_argument("--sampling", help="uniform or stride_from_end, instead of the protocol's own")
     run.add_argument("--view", help="camera of the recordings (promqa-assembly)")
     run.add_argument("--allow-failed", action="store_true", help="exit 0 although items failed")
@@ -55,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         "report", help="print a run's scores beside the published ones, and what they rest on"
     )
     report.add_argument("results", help="results folder of a run, or its results file")
-    report.add_argument("--judge", help="as for run; replies that are kept are not asked for again")
+    report.add_argument("--judge", help="as for run (default: the run's own)")
     report.add_argument("--encoder", help="MODEL, MODEL@LAYER, packaged or none, for similarities")
 
     audit = commands.add_parser(
@@ -63,8 +68,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     audit.add_argument("answers", nargs="+", help="predictions (.json, .jsonl) or results folders")
     audit.add_argument("--judge", action="append", required=True, help="once a judge, as for run")
-    audit.add_argument("--rubric", default="promqa_ternary", help="name or file (promqa_ternary)")
-    audit.add_argument("--human", help="people's grades (.csv, .json, .jsonl)")
+    audit.add_argument("--rubric", help="name or file (default: the runs' own, or promqa_ternary)")
+    audit.add_argument(
+        "--human",
+        help="people's grades (.csv, .json, .jsonl): id, grade, predictor as the tables name it",
+    )
     audit.add_argument("--out", help="JSON file for the tables")
 
     simulate = commands.add_parser(
@@ -103,6 +111,7 @@ def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             similarity.ENCODER_VARIABLE: options.encoder,
             protocols.FRAMES_VARIABLE: options.frames,
             protocols.SAMPLING_VARIABLE: options.sampling,
+            protocols.VIDEO_AS_VARIABLE: options.video_as,
             registry.VIEW_VARIABLE: options.view,
         }
     )
@@ -131,11 +140,7 @@ def _contact_sheet(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from procedural_evals.harness import judging, report
 
-    _set(
-        {
-            judging.JUDGE_VARIABLE: options.judge or os.environ.get(judging.JUDGE_VARIABLE, "none"),
-        }
-    )
+    _set({judging.JUDGE_VARIABLE: options.judge})
     print(report.report(Path(options.results), options.encoder))
     return 0
 

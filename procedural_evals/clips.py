@@ -65,7 +65,9 @@ def _write(
     with av.open(str(target), "w") as container:
         stream = None
         for first in range(0, len(times), 32):  # a few frames in memory, however long the clip
-            frames, _ = video.sample_frames(path, times=times[first : first + 32], size=size)
+            frames, _ = video.sample_frames(
+                path, times=times[first : first + 32], size=size, strict=True
+            )
             if stream is None:
                 height, width = (side - side % 2 for side in frames.shape[1:3])
                 stream = container.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000))

@@ -19,9 +19,16 @@ _REASONING_END = re.compile(
 # An opening that what follows may make JSON: the braces of formulas and code are passed over.
 _OPENING = re.compile(r'\{(?=[ \t\r\n]*["}])|\[(?=[ \t\r\n]*[\[\]{"\dtfnNI-])')
 
-# A failed request comes back from lmms-eval's API models as text that begins with the first mark;
-# our own models begin with the second. Neither is an answer.
-FAILURE_MARKS = ("[LMMS_EVAL_REQUEST_FAILED", "[PROCEDURAL_EVALS_FAILED")
+# A failed request comes back from lmms-eval's API models as text that begins with the first mark,
+# a request that was never sent because the token budget was spent with the last; our own models
+# begin with the second. None of them is an answer.
+FAILURE_MARKS = (
+    "[LMMS_EVAL_REQUEST_FAILED",
+    "[PROCEDURAL_EVALS_FAILED",
+    "[LMMS_EVAL_BUDGET_EXCEEDED",
+)
+# What lmms-eval's API models return, word for word, when the server answers without a text.
+_NO_TEXT = 'Error: can only concatenate str (not "NoneType") to str'
 
 
 def visible_text(reply: str) -> str:
@@ -99,6 +106,8 @@ def failed_request(reply: str) -> str | None:
     True
     """
     text = reply.lstrip()
+    if text.rstrip() == _NO_TEXT:
+        return "the server answered without a text"
     for mark in FAILURE_MARKS:
         if text.startswith(mark):
             return text[len(mark) :].strip(" :[]") or "no reason given"

@@ -54,6 +54,11 @@ __all__ = [
 
 UInt8 = npt.NDArray[np.uint8]
 
+#: What may stand in for a broken frame under `strict`: one at most so many frames, or so many
+#: seconds, older.
+MOST_BROKEN = 1
+LATEST_STAND_IN = 0.5
+
 # Raised by one whenever the same call may return other frames or other pixels than before.
 _RULES_VERSION = 1
 _LIBAVCODEC = ".".join(str(part) for part in av.library_versions.get("libavcodec", ()))
@@ -241,6 +246,7 @@ def sample_frames(
     end: float | None = None,
     size: tuple[int, int] | None = None,
     rule: str = "uniform",
+    strict: bool = False,
 ) -> Frames:
     """Read chosen frames; only these are kept in memory.
 
@@ -261,6 +267,9 @@ def sample_frames(
     rule:
         A name in `RULES`. "uniform" spreads the frames evenly, first and last included;
         "stride_from_end" takes one frame a second, every k-th back from the last.
+    strict:
+        Raise VideoError where the frame before a broken one is too old to stand in for it, by
+        `MOST_BROKEN` and `LATEST_STAND_IN`: what a model is scored on must be what was asked for.
 
     Returns
     -------
@@ -293,12 +302,13 @@ def sample_frames(
             raise ValueError("start= and end= go with count=; times= alone says which frames")
         numbers = _on_screen(timeline, np.asarray(times, dtype=np.float64), path)
         wanted, place = np.unique(numbers, return_inverse=True)
-        shown = _read(path, timeline, wanted, size)
+        shown = _read(path, timeline, wanted, size, strict)
         return Frames(shown.frames[place], shown.times[place])
     if count is None or count < 1:
         raise ValueError(f"count must be at least 1, got {count}")
     low, high = _range(timeline, start, end, path)
-    shown = _read(path, timeline, low + RULES[rule](timeline.times[low:high], count), size)
+    picked = low + RULES[rule](timeline.times[low:high], count)
+    shown = _read(path, timeline, picked, size, strict)
     # A broken frame's stand-in may be its neighbour, which was picked as well.
     fresh = np.diff(np.maximum.accumulate(shown.times), prepend=-1.0) > 0
     return shown if fresh.all() else Frames(shown.frames[fresh], shown.times[fresh])
@@ -371,13 +381,26 @@ def _range(
 
 
 def _read(
-    path: StrPath, timeline: Timeline, numbers: Int64, size: tuple[int, int] | None
+    path: StrPath,
+    timeline: Timeline,
+    numbers: Int64,
+    size: tuple[int, int] | None,
+    strict: bool,
 ) -> Frames:
-    """The frames with these ascending numbers, or what is on screen instead of a broken one."""
+    """The frames with these ascending numbers, or what is on screen instead of a broken one.
+
+    Raises VideoError, where asked to be strict, when that is of another time.
+    """
     painter = _Painter(size)
     frames: UInt8 | None = None
     times = np.empty(len(numbers), dtype=np.float64)
     for slot, (number, frame) in enumerate(decoded(path, timeline, numbers)):
+        late = timeline.times[numbers[slot]] - timeline.times[number]
+        if strict and numbers[slot] - number > MOST_BROKEN and late > LATEST_STAND_IN:
+            raise VideoError(
+                f"{path} is damaged: no frame decodes from {timeline.times[number + 1]:.2f} s to "
+                f"{timeline.times[numbers[slot]]:.2f} s"
+            )
         picture = painter(frame)
         if frames is None:
             frames = np.empty((len(numbers), *picture.shape), dtype=np.uint8)

@@ -133,7 +133,7 @@ def test_no_frame_after_the_decision_is_read_at_any_second(rows, decoded):
         decoded.clear()
         shown = pictures_of(messages(row))
         ((arguments, found),) = decoded
-        assert set(arguments) == {"times", "size"}
+        assert set(arguments) == {"times", "size", "strict"}
         numbers = [shown_number(np.asarray(picture)) for picture in shown]
         assert numbers == [round(max(0.0, row["time"] - back) * FPS) for back in (3, 2, 1, 0)]
         assert found.times.max() <= row["time"]

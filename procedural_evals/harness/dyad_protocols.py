@@ -69,7 +69,7 @@ def _pictures(
     shown = video.frame_times(path)
     if not numbers or not 0 <= min(numbers) <= max(numbers) < len(shown):
         raise ValueError(f"{path}: {len(shown)} frames, and {list(numbers)} are asked for")
-    frames, times = video.sample_frames(path, times=shown[list(numbers)], size=size)
+    frames, times = video.sample_frames(path, times=shown[list(numbers)], size=size, strict=True)
     return [Image.fromarray(frame) for frame in frames], tuple(round(float(t), 3) for t in times)
 
 

@@ -190,7 +190,7 @@ def read_clip(
     length = min(info.duration, info.duration if end is None else end) - begin
     size = plan.size(info.width, info.height)
     frames, times = video.sample_frames(
-        path, count=plan.count(length), start=start, end=end, size=size
+        path, count=plan.count(length), start=start, end=end, size=size, strict=True
     )
     shown = np.clip(times - begin, 0, None)
     fps, indices, total = _rate(shown, length, video.frame_times(path))

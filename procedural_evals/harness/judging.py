@@ -64,6 +64,12 @@ def judges_named(names: Sequence[str], rubric: str) -> tuple[Judge, ...]:
         if address:
             options["base_url"] = address
         judges.append(make_judge(model, rubric, **options))
+    ids = [judge.id for judge in judges]
+    if len(set(ids)) < len(ids):
+        raise ValueError(
+            f"judges {', '.join(names)}: two of them have one name, {ids[0].split('|')[0]}; serve "
+            "them under different names"
+        )
     return tuple(judges)
 
 

@@ -17,7 +17,8 @@ from PIL import Image
 
 from procedural_evals import clips, folders, replies, spans, video
 from procedural_evals.harness import records
-from procedural_evals.harness.shown import Shown, note, recall
+from procedural_evals.harness.judging import JUDGE_VARIABLE
+from procedural_evals.harness.shown import Key, Shown, note, recall
 from procedural_evals.harness.similarity import chosen_encoder
 from procedural_evals.prompts import Template, load_template
 
@@ -26,6 +27,7 @@ Group = Sequence[str] | Callable[[Doc], Any] | None
 
 FRAMES_VARIABLE = "PROCEDURAL_EVALS_FRAMES"
 SAMPLING_VARIABLE = "PROCEDURAL_EVALS_SAMPLING"
+VIDEO_AS_VARIABLE = "PROCEDURAL_EVALS_VIDEO_AS"
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -76,6 +78,28 @@ class FramePlan:
         return f"{self.count} {self.rule}{size}"
 
 
+class Remark(str):
+    """A text that stands between the media of a message; models that take media apart skip it."""
+
+
+#: How a video is shown to models that take pictures only, where the run asks for that.
+VIDEO_AS_FRAMES = FramePlan.from_environment(32, "uniform", (640, 360))
+
+
+def frames_for_video() -> bool:
+    """Whether this run shows frames in place of video files (`$PROCEDURAL_EVALS_VIDEO_AS`)."""
+    chosen = os.environ.get(VIDEO_AS_VARIABLE, "file")
+    if chosen not in ("file", "frames"):
+        raise ValueError(f"${VIDEO_AS_VARIABLE}={chosen}: file or frames is needed")
+    return chosen == "frames"
+
+
+def _content(medium: Any) -> dict[str, Any]:
+    if isinstance(medium, Remark):
+        return {"type": "text", "text": str(medium)}
+    return {"type": "video" if isinstance(medium, str) else "image", "url": medium}
+
+
 @dataclass(frozen=True)
 class Protocol:
     """Media first, in the order of `columns`, then the filled template: one user message.
@@ -102,15 +126,13 @@ class Protocol:
     def messages(self, doc: Doc) -> list[dict[str, Any]]:
         """One user message; for a row that cannot be shown, the failure mark and the reason."""
         media, failure = self._shown(doc)
-        content = [
-            {"type": "video" if isinstance(each, str) else "image", "url": each} for each in media
-        ]
+        content = [_content(each) for each in media]
         text = self.text(doc) if failure is None else _failure_text(failure)
         return [{"role": "user", "content": [*content, {"type": "text", "text": text}]}]
 
     def visuals(self, doc: Doc) -> list[Any]:
         """The media of a row, for models that take them before the text."""
-        return self._shown(doc)[0]
+        return [each for each in self._shown(doc)[0] if not isinstance(each, Remark)]
 
     def text(self, doc: Doc) -> str:
         """The filled template, for models that take the media apart.
@@ -148,8 +170,12 @@ class Protocol:
                 media, times = self._media(doc)
             except (OSError, ValueError) as error:
                 media, failure = [], f"{type(error).__name__}: {error}"
-        note(self.template_of(doc).id, str(doc["id"]), Shown(times, failure))
+        note(self._key(doc), Shown(times, failure))
         return media, failure
+
+    def _key(self, doc: Doc) -> Key:
+        film = (doc.get("video") or {}).get("path")
+        return Key(self.template_of(doc).id, str(doc["id"]), str(doc["revision"]), film)
 
     def _problem(self, doc: Doc) -> str | None:
         words = tuple(PROBLEM_WORDS[column] for column in self.columns)
@@ -163,6 +189,10 @@ class Protocol:
             if column == "frames":
                 pictures, times = self._frames(doc)
                 media += pictures
+            elif column in ("video", "clip") and frames_for_video():
+                pictures, times = _sampled(doc, VIDEO_AS_FRAMES)
+                media += [Remark(f"{len(pictures)} frames of the video, in order:"), *pictures]
+                media.append(Remark("That was the video."))
             elif column == "video":
                 media.append(doc["video"]["path"])
             elif column == "clip":
@@ -174,16 +204,7 @@ class Protocol:
         return media, times
 
     def _frames(self, doc: Doc) -> tuple[list[Image.Image], tuple[float, ...]]:
-        plan = self._plan()
-        frames, times = video.sample_frames(
-            doc["video"]["path"],
-            count=plan.count,
-            start=doc["clip_start"],
-            end=doc["clip_end"],
-            rule=plan.rule,
-            size=plan.size,
-        )
-        return [Image.fromarray(frame) for frame in frames], _rounded(times)
+        return _sampled(doc, self._plan())
 
     def _frame_times(self, doc: Doc) -> tuple[float, ...]:
         plan = self._plan()
@@ -199,16 +220,17 @@ class Protocol:
 
     def failure(self, doc: Doc, reply: str) -> str | None:
         """Why this item is no answer: its media could not be shown, or its request failed."""
-        noted = recall(self.template_of(doc).id, str(doc["id"]))
+        noted = recall(self._key(doc))
         return self._problem(doc) or noted.failure or replies.failed_request(reply)
 
     def common(self, doc: Doc, reply: str) -> records.Record:
         """The fields that every record has."""
         template = self.template_of(doc).id
-        times = recall(template, str(doc["id"])).frame_times
+        times = recall(self._key(doc)).frame_times
         return {
             "id": str(doc["id"]),
-            "reply": reply,
+            # Half a surrogate pair cannot be written to the samples: lmms-eval would stop there.
+            "reply": reply.encode("utf-8", "replace").decode("utf-8"),
             "template": template,
             "revision": doc["revision"],
             "failure": self.failure(doc, reply),
@@ -220,8 +242,14 @@ class Protocol:
         """What was shown: by this protocol, or (without a plan) by the model's own sampling."""
         if not times and "frames" not in self.columns:
             return {}
-        plan = {"frame_plan": str(self.plan)} if "frames" in self.columns else {}
-        return {**plan, "frame_times": list(times), "decoder": video.DECODER_VERSION}
+        plan = self.plan if "frames" in self.columns else None
+        if {"video", "clip"} & set(self.columns) and frames_for_video():
+            plan = VIDEO_AS_FRAMES
+        return {
+            **({"frame_plan": str(plan)} if plan else {}),
+            "frame_times": list(times),
+            "decoder": video.DECODER_VERSION,
+        }
 
     def record(self, doc: Doc, reply: str) -> records.Record:
         """The whole record of one item."""
@@ -229,7 +257,24 @@ class Protocol:
 
     def process(self, doc: Doc, results: Sequence[str]) -> dict[str, records.Record]:
         """The item's record under every metric of the task."""
-        return records.under_metrics(self.record(doc, results[0]), self.metrics)
+        reply = results[0] if results else None
+        if not isinstance(reply, str):
+            reply = f"{replies.FAILURE_MARKS[1]}] the model gave {type(reply).__name__}, not text"
+        return records.under_metrics(self.record(doc, reply), self.metrics)
+
+
+def _sampled(doc: Doc, plan: FramePlan) -> tuple[list[Image.Image], tuple[float, ...]]:
+    """Frames of a row's clip and their times, in seconds from the start of the file."""
+    frames, times = video.sample_frames(
+        doc["video"]["path"],
+        count=plan.count,
+        start=doc.get("clip_start"),
+        end=doc.get("clip_end"),
+        rule=plan.rule,
+        size=plan.size,
+        strict=True,
+    )
+    return [Image.fromarray(frame) for frame in frames], _rounded(times)
 
 
 def _rounded(times: Iterable[float]) -> tuple[float, ...]:
@@ -337,6 +382,7 @@ class OpenAnswer(Protocol):
             "kind": "grounded" if self.grounded else "judged",
             "rubric": self.rubric,
             "encoder": chosen_encoder(),
+            "judge": os.environ.get(JUDGE_VARIABLE),
             "cluster": str(doc[self.cluster]),
             "groups": {name: _group(doc, name, group) for name, group in self.groups.items()},
             "question": doc["question"],

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from procedural_evals.harness import open_scores, results, summaries
-from procedural_evals.harness.judging import judge_records
+from procedural_evals.harness.judging import JUDGE_VARIABLE, NO_JUDGE, judge_records
 from procedural_evals.harness.published import Card, aligned, card_of, number
-from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.harness.records import Record, answered_records, open_answers
 from procedural_evals.harness.similarity import similarity_of
 from procedural_evals.scores.uncertainty import bootstrap_mean
 
@@ -26,10 +27,18 @@ def report(path: Path, encoder: str | None = None) -> str:
     `encoder` is for similarities, instead of the one that the run recorded.
     """
     run = results.load_run(path)
+    _use_judge_of(run)
     parts = [f"{run.model}\n{run.path}"]
     for task, records in run.records.items():
         parts.append("\n".join([task, *_task_lines(task, records, run.expected(task), encoder)]))
     return "\n\n".join(parts)
+
+
+def _use_judge_of(run: results.Run) -> None:
+    """Ask the judge that the run recorded, unless another one was chosen; its replies are kept."""
+    recorded = {r.get("judge") for records in run.records.values() for r in open_answers(records)}
+    judge = recorded.pop() if len(recorded) == 1 else None
+    os.environ.setdefault(JUDGE_VARIABLE, judge or NO_JUDGE)
 
 
 def _task_lines(
@@ -50,6 +59,13 @@ def _task_lines(
     card = card_of(task)
     if card is None or not answered:
         return
+    if any(str(record["revision"]).startswith("sample:") for record in answered):
+        yield "  simulated questions: not to be set beside published results"
+        return
+    if task != card["benchmark"].replace("-", "_"):
+        yield f"  the published rows below are of the full protocol, not of {task}"
+    if judged and not all(judge["comparable"] for judge in judge_records(judged).judges):
+        yield "  the published rows below are by another kind of judge: not comparable"
     if answered[0]["kind"] == "grounded":
         yield from _grounded_beside(card, answered, encoder)
     else:

@@ -33,8 +33,10 @@ class Run:
         return f"{config.get('model')} ({config.get('model_args')})"
 
     def expected(self, task: str) -> int:
-        """How many items the task has, with the run's --limit."""
-        return int(self.results["n-samples"][task]["effective"])
+        """How many items the task has, with the run's --limit and --offset."""
+        counts = self.results["n-samples"][task]
+        offset = int(self.results.get("config", {}).get("offset") or 0)
+        return max(0, min(int(counts["effective"]), int(counts["original"]) - offset))
 
 
 def results_files(folder: Path) -> set[Path]:

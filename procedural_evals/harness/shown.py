@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -19,25 +20,33 @@ class Shown:
     failure: str | None = None
 
 
-_SHOWN: dict[tuple[str, str], Shown] = {}
-_LAST_TEMPLATE: dict[str, str] = {}
+class Key(NamedTuple):
+    """What tells rows apart: two tasks of one run may ask the same question of another video."""
+
+    template: str
+    doc_id: str
+    revision: str
+    video: str | None
 
 
-def note(template: str, doc_id: str, shown: Shown) -> None:
-    """Remember what was shown for this row under this prompt template."""
-    _SHOWN[template, doc_id] = shown
-    _LAST_TEMPLATE[doc_id] = template
+_SHOWN: dict[Key, Shown] = {}
+_LAST: dict[str, Key] = {}
+
+
+def note(key: Key, shown: Shown) -> None:
+    """Remember what was shown for this row."""
+    _SHOWN[key] = shown
+    _LAST[key.doc_id] = key
 
 
 def note_frames(doc_id: str, frame_times: Sequence[float]) -> None:
     """Add the frames that a model itself took from the video of the message it was just given."""
-    template = _LAST_TEMPLATE.get(doc_id)
-    if template is not None:
-        noted = _SHOWN[template, doc_id]
-        times = (*noted.frame_times, *frame_times)
-        _SHOWN[template, doc_id] = replace(noted, frame_times=times)
+    key = _LAST.get(doc_id)
+    if key is not None:
+        noted = _SHOWN[key]
+        _SHOWN[key] = replace(noted, frame_times=(*noted.frame_times, *frame_times))
 
 
-def recall(template: str, doc_id: str) -> Shown:
+def recall(key: Key) -> Shown:
     """What was noted for this row, or an empty `Shown`."""
-    return _SHOWN.get((template, doc_id), Shown())
+    return _SHOWN.get(key, Shown())
