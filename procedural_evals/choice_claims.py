@@ -68,22 +68,25 @@ def _mark_announced(reply: Reply) -> None:
 
 # ---- rejected and confirmed: "not A", "A is wrong", "B is correct" ----
 
-_NOT_BEFORE = re.compile(
-    rf"{any_of([*table.NOT, *table.BAD_ONES])}(?:[ \t:(\"'“]|{any_of(table.NOT_FILLER)})*\Z"
-)
-_AFTER = r"[ \t)\]\"'”’」】]{0,3}(?:\.(?=\s+(?:is|was|can|cannot|does)\b)\s*)?"
-_SIDE = r"(?:\s*[:(–—-]\s*)?"
-_IS = rf"(?:{any_of(table.IS)}\s*)?(?:{any_of(table.DEGREE)}\s*){{0,4}}"
+_NOT_FILL = rf"(?:[ \t:(\"'“]|{any_of(table.NOT_FILLER)})*\Z"
+_NOT_BEFORE = re.compile(rf"{any_of([*table.NOT, *table.BAD_ONES])}{_NOT_FILL}")
+_BAD_BEFORE = re.compile(rf"{any_of(table.BAD_ONES)}{_NOT_FILL}")
+# Words on the next line speak about something else, but for those that a colon announces.
+_GAP = r"[^\S\n]*"
+_AFTER = rf"[ \t)\]\"'”’」】]{{0,3}}(?:\.(?=[^\S\n]+(?:is|was|can|cannot|does)\b){_GAP})?"
+_SIDE = rf"(?:{_GAP}[:(–—-]\s*)?"
+_IS = rf"(?:{any_of(table.IS)}{_GAP})?(?:{any_of(table.DEGREE)}{_GAP}){{0,4}}"
 _REACH = 80  # how many characters after a mention are read for what they say about it
 _WRONG_AFTER = re.compile(
-    rf"{_AFTER}(?:\s*{any_of(table.IS_NOT)}|{_SIDE}\s*{_IS}{any_of(table.WRONG)})"
+    rf"{_AFTER}(?:{_GAP}{any_of(table.IS_NOT)}|{_SIDE}{_GAP}{_IS}{any_of(table.WRONG)})"
 )
 _RIGHT_AFTER = re.compile(
-    rf"{_AFTER}{_SIDE}\s*{_IS}{any_of(table.RIGHT)}(?!\s*{any_of(table.ONLY_THEN)})"
+    rf"{_AFTER}{_SIDE}{_GAP}{_IS}{any_of(table.RIGHT)}(?!\s*{any_of(table.ONLY_THEN)})"
 )
 
 # Of a line that opens with a label, the first clause speaks about that label.
 _CLAUSE = r"[.):][^\n.;]{1,160}?"
+_PLURAL = re.compile(rf"{_AFTER}{_GAP}(?:are|were|aren['’]t|weren['’]t)\b")
 _WRONG_IN_LINE = re.compile(
     rf"{_CLAUSE}(?:{any_of(table.IS_NOT)}|(?:{any_of(table.IS)}|[:(–—-])\s*{_IS}{any_of(table.WRONG)})"
 )
@@ -113,17 +116,21 @@ def _mark_rejected(reply: Reply) -> None:
             reply.lower, max(0, mention.start - 48), mention.start
         ):
             joints = mention.group.joints
-            all_of_them = bool(joints) and bool(AND_OR.search(joints[-1]))
+            all_of_them = bool(joints) and bool(
+                AND_OR.search(joints[-1])
+                or _BAD_BEFORE.search(reply.lower, max(0, mention.start - 48), mention.start)
+            )
             for member in mention.group.members if all_of_them else [mention]:
                 member.rejected = True
         if mention is last and _says(_WRONG_AFTER, _WRONG_IN_LINE, reply, mention):
-            _reject_backwards(mention.group)
+            plural = bool(_PLURAL.match(reply.lower, mention.stop, mention.stop + _REACH))
+            _reject_backwards(mention.group, plural)
 
 
-def _reject_backwards(group: Group) -> None:
-    """Reject the last member, and those that "and" or "or" puts beside it, as in "A and C are"."""
+def _reject_backwards(group: Group, plural: bool) -> None:
+    """Reject the last member, and those beside it, as in "A and C are" or "A, C are"."""
     group.members[-1].rejected = True
-    beside = False
+    beside = plural and not any(AND_OR.search(joint) for joint in group.joints)
     for member, joint in zip(group.members[-2::-1], group.joints[::-1], strict=True):
         beside = beside or bool(AND_OR.search(joint))
         if not beside or member.announced:

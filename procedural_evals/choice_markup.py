@@ -11,7 +11,10 @@ from procedural_evals.replies import located_json
 # reply holds it once `plain_text` is through.
 VERDICT = "\ue000"
 
-_END_OF_TURN = re.compile(r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end)\|>|</s>|<end_of_turn>)")
+_END_OF_TURN = re.compile(
+    r"(?<=\S)\s*(?:<\|(?:im_end|eot_id|endoftext|end)\|>|</s>|<end_of_turn>"
+    r"|<\|(?:im_start|start_header_id|user)\|>|<start_of_turn>)"
+)
 _STRUCK = re.compile(r"~~[^~\n]{1,300}~~")
 _SINGLED_OUT = re.compile(
     r"\\(?:boxed|fbox)\s*\{|<\|begin_of_box\|>|<(?:final_?)?(?:answer|choice|option)>",
@@ -45,7 +48,8 @@ _ANSWER_KEYS = (
 def plain_text(visible: str) -> str:
     r"""The text without Markdown, LaTeX, HTML and JSON; `VERDICT` before each marked answer.
 
-    What follows an end-of-turn mark is dropped, and so is struck-through text.
+    What follows the mark of a turn's end or of the next turn is dropped, and so is struck-through
+    text.
 
     >>> plain_text(r"so $\boxed{\text{B}}$").split(VERDICT)
     ['so  ', ' {B}} ']

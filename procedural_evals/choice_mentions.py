@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from procedural_evals import choice_words as table
+from procedural_evals.choice_markup import VERDICT
 from procedural_evals.choice_offer import Offer, Word, words_of
 from procedural_evals.choice_words import IN_WORD, any_of
 
@@ -75,6 +76,8 @@ def read(text: str, offer: Offer) -> Reply:
     """The plain text's mentions, joined to groups; nothing is said about them yet."""
     lower = text.lower()
     worded = list(_options_in(text, offer))
+    named = {mention.stop for mention in worded}
+    worded += [mention for mention in _numbers_in(lower, offer) if mention.stop not in named]
     mentions = _with_their_words(
         text, sorted([*worded, *_letters_in(text, lower, offer, worded)], key=start_of)
     )
@@ -158,6 +161,20 @@ def _in_enumeration(text: str, spoken: list[Word], at: int, n: int, offer: Offer
             if not any(heard[: len(words)] == words for words, _ in offer.wordings[first]):
                 return True
     return False
+
+
+_NUMBER_GIVEN = re.compile(
+    rf"(?:{VERDICT}|{any_of(table.ANSWER)})(?:[ \t:=(\"'{{]|(?:is|would be)\b){{0,8}}(\d{{1,6}})"
+    r"(?=[ \t.)\"'}]*(?:\n|$))"
+)
+
+
+def _numbers_in(lower: str, offer: Offer) -> Iterator[Mention]:
+    """Options that differ by a number, named by it where nothing else is the answer."""
+    for match in _NUMBER_GIVEN.finditer(lower) if offer.numbers else ():
+        if match[1] in offer.numbers:
+            start, stop = match.span(1)
+            yield Mention(start, stop, offer.numbers[match[1]], stop, in_words=True, loose=True)
 
 
 # ---- single letters ----

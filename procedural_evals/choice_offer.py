@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -51,6 +52,8 @@ class Offer(NamedTuple):
         by_capital: the offered letter of each capital.
         verbatim: the letter of each option's whole text, squeezed.
         wordings: by first word, the wordings of options with their letters, the longest first.
+        numbers: by its number, the letter of an option that is one of several of the same words
+            with another number: "7" of "Part 7" beside "Part 2".
         joint: the letter of an option that joins others, as "Both Part 2 and Part 1 are correct".
     """
 
@@ -59,6 +62,7 @@ class Offer(NamedTuple):
     verbatim: dict[str, str]
     wordings: dict[str, list[tuple[Wording, str]]]
     joint: dict[frozenset[str], str]
+    numbers: dict[str, str]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -77,7 +81,7 @@ def offer_of(letters: tuple[str, ...], options: tuple[str, ...] | None) -> Offer
     if len(by_capital) < len(letters):
         raise ValueError(f"letters: {''.join(letters)!r} offers a letter twice")
     if options is None:
-        return Offer(letters, by_capital, {}, {}, {})
+        return Offer(letters, by_capital, {}, {}, {}, {})
     if len(options) != len(letters):
         raise ValueError(f"options: {len(options)} texts for {len(letters)} letters; give one each")
     for option in options:
@@ -96,7 +100,8 @@ def offer_of(letters: tuple[str, ...], options: tuple[str, ...] | None) -> Offer
     for wording, letter in sorted(_owned(variants).items(), key=lambda pair: -len(pair[0])):
         wordings.setdefault(wording[0], []).append((wording, letter))
     verbatim = _owned((squeezed(text), letter) for text, letter in texts if text)
-    return Offer(letters, by_capital, verbatim, wordings, _joint(spoken, by_capital))
+    joint = _joint(spoken, by_capital)
+    return Offer(letters, by_capital, verbatim, wordings, joint, _numbers(spoken))
 
 
 def _owned(pairs: Iterable[tuple[Key, str]]) -> dict[Key, str]:
@@ -105,6 +110,14 @@ def _owned(pairs: Iterable[tuple[Key, str]]) -> dict[Key, str]:
     for key, letter in pairs:
         owners.setdefault(key, set()).add(letter)
     return {key: next(iter(letters)) for key, letters in owners.items() if len(letters) == 1}
+
+
+def _numbers(spoken: list[tuple[Wording, str]]) -> dict[str, str]:
+    numbered = [(text, letter) for text, letter in spoken if len(text) > 1 and text[-1].isdigit()]
+    names = Counter(text[:-1] for text, _ in numbered)
+    found = _owned((text[-1], letter) for text, letter in numbered if names[text[:-1]] > 1)
+    plain = {text[0] for text, _ in spoken if len(text) == 1}  # an option that reads "7" itself
+    return {number: letter for number, letter in found.items() if number not in plain}
 
 
 def _variants(text: Wording) -> Iterator[Wording]:

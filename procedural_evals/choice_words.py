@@ -19,6 +19,8 @@ IN_WORD = "0-9A-Za-zÀ-ÖØ-öø-ʯͰ-ԯḀ-ỿ"
 def any_of(words: Iterable[str]) -> str:
     """A pattern for any of the words, longest first, whole words where the script has them.
 
+    The words of an entry stand on one line.
+
     >>> bool(re.search(any_of(["not", "不是"]), "not a")), bool(re.search(any_of(["not"]), "knot"))
     (True, False)
     """
@@ -26,7 +28,7 @@ def any_of(words: Iterable[str]) -> str:
     for word in sorted({unicodedata.normalize("NFKC", w) for w in words}, key=len, reverse=True):
         before = f"(?<![{IN_WORD}])" if re.match(f"[{IN_WORD}]", word) else ""
         after = f"(?![{IN_WORD}])" if re.search(f"[{IN_WORD}]$", word) else ""
-        kinds.setdefault((before, after), []).append(re.escape(word).replace(r"\ ", r"\s+"))
+        kinds.setdefault((before, after), []).append(re.escape(word).replace(r"\ ", r"[^\S\n]+"))
     alternatives = (f"{a}(?:{'|'.join(those)}){b}" for (a, b), those in kinds.items())
     return f"(?:{'|'.join(alternatives)})"
 
@@ -60,6 +62,7 @@ LINK = _table("""
 # "I choose": the letter follows at once.
 CHOOSE = _table("""
     choose, chose, choosing, select, selecting, pick, picking, go with, going with, went with
+    evidence supports, evidence favors, evidence favours, evidence points to
     opt for, settle on, vote for, lean towards, lean toward, leaning towards, leaning toward
     choisis, wähle, elijo, escolho, scelgo, выбираю, 选, 選, 选择, 選擇
 """)
@@ -67,6 +70,8 @@ CHOOSE = _table("""
 # A conclusion or a correction: the letter follows at once, and ends its clause.
 THEREFORE = _table("""
     so, therefore, thus, hence, consequently, it is, it's, it’s, that is, that's, that’s
+    which matches option, which corresponds to option, which is option, this matches option
+    this corresponds to option, that matches option, that corresponds to option
     must be, should be, has to be, i think, i believe, i say, i'll say, i'd say, i would say
     i guess, wait, actually, sorry, correction, i mean, make that, leaving, leaves, rather, donc
     daher, por lo tanto, entonces, logo, quindi, значит, поэтому, 所以, 因此, 故, よって
@@ -107,11 +112,16 @@ NOT = _table("""
     不为, 排除, 而非, 而不是
 """)
 
-# Letters follow that are called so: "wrong options: A and C".
+# Letters follow that are called so, or that come second: "wrong options: A and C".
 BAD_ONES = _table("""
     wrong:, incorrect:, wrong option, wrong options, wrong answer, wrong answers, wrong choices
     wrong ones, incorrect option, incorrect options, incorrect answer, incorrect answers
-    incorrect choices, incorrect ones, distractor, distractors
+    incorrect choices, incorrect ones, distractor, distractors, rejected:, eliminated:
+    ruled out:, unlikely:, less likely:, least likely:, second best, second-best, next best
+    third best, second most likely, runner-up, runner up, second choice:, 2nd choice:
+    third choice:, 3rd choice:, last choice:, second guess, alternative answer
+    alternative answers, alternative choice, alternate answer, alternative:, alternatives:
+    alternative option:, other possibility:, other possibilities:
 """)
 
 # After that word and before the letter.
@@ -144,7 +154,8 @@ IS = _table("""
 # After a letter that is declared right, behind "is" or in its place.
 RIGHT = _table("""
     correct, right, true, accurate, best, better, the best, most likely, most plausible, answer
-    choice, correcte, la bonne, richtig, korrekt, correcta, la correcta, correta, corretta
+    choice, wins, wins out, the winner
+    correcte, la bonne, richtig, korrekt, correcta, la correcta, correta, corretta
     верно, верный, правильный, правильно, 正确, 正確, 正解, 对的, 정답, ✓, ✔, ✅, ☑
 """)
 DEGREE = _table("""

@@ -20,6 +20,11 @@ Decisions that a reader may want to know:
   the options were shown in Latin: Cyrillic "В" is B. Where the reply labels options in Cyrillic
   (Б, Г or Д stands on its own), they stand for nothing, since "В" might be the third option.
 - A word of repeated letters ("BBBB") is no letter.
+- A verdict ends the answer: what follows in a turn or a question that the model begins itself
+  ("User: ...", "Question: ... Answer: B") is not read.
+- A second choice ("Second best: A", "Alternative answer: C") is read as a rejected letter.
+- Where options differ by a number alone ("Part 2", "Part 7"), "Answer: 7" names one of them; a mere
+  "7" does not.
 - Options of equal text, or of none, can only be named by their letters.
 """
 
@@ -28,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from procedural_evals import choice_words as table
 from procedural_evals.choice_claims import NOTHING_ELSE, mark_claims
@@ -38,7 +44,7 @@ from procedural_evals.choice_words import any_of
 from procedural_evals.replies import failed_request, visible_text
 
 # Recorded with every result: a change of the rules or the tables that moves an answer changes it.
-PARSER_VERSION = "choices-1"
+PARSER_VERSION = "choices-2"
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,30 @@ def parse_choice(
     visible = visible_text(text)
     if not visible:
         return ParsedChoice(None, "nothing after the reasoning" if text.strip() else "empty reply")
-    reply = read(plain_text(visible), offer)
+    plain = plain_text(visible)
+    for turn in islice(_NEXT_TURN.finditer(plain), _TURNS):
+        reply = read(plain[: turn.start()], offer)
+        mark_claims(reply)
+        found = _last_verdict(reply)
+        if found is not None and found.letter is not None:
+            return found
+    reply = read(plain, offer)
     mark_claims(reply)
     for rule in _LADDER:
         found = rule(reply)
         if found is not None:
             return found
     return ParsedChoice(None, _why_nothing(reply))
+
+
+# ---- the next turn, begun by the model itself ----
+
+_NEXT_TURN = re.compile(
+    r"(?<=\S)\s*\n[ \t]*(?:(?:next |new )?(?:question|problem)|q|user|human)"
+    r"(?:[ \t]*\d{1,4})?[ \t]*:",
+    re.IGNORECASE,
+)
+_TURNS = 3  # the first ones only: each is read once more, and the time has to stay linear
 
 
 # ---- the ladder ----

@@ -8,6 +8,8 @@ What is decided here, and nowhere else:
 - A span that ends before it starts, has a negative or infinite end, or has no length ([5, 5) holds
   nothing) is invalid: counted, never swapped or repaired. So is a field that should hold a span
   and holds something else (one time, four numbers in a row). A single time in prose is no span.
+- Two times with a comma between them are a span where they are all that an evidence field, a part
+  headed "Evidence:" or a line of either holds ("1.0, 2.0"). "1,500" without a space is no pair.
 - A reply with an evidence field (JSON), or with a part headed "Evidence:", gives its spans there;
   numbers in the answer's sentence are not looked at. Of several JSON objects with such a field the
   last one counts.
@@ -26,7 +28,7 @@ from typing import Any, NamedTuple
 from procedural_evals import replies
 from procedural_evals.times import Claim, checked, find_claims, single_time, words
 
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 
 _DEEPEST = 12  # JSON nested further holds no evidence that a person would look for
 
@@ -130,6 +132,24 @@ def _dict_claims(value: dict[Any, Any], depth: int) -> list[Claim]:
     return [] if evidence else [claim for field in nested for claim in _claims(field, depth + 1)]
 
 
+_PAIR_WITH_COMMA = re.compile(r"[^,\n]{1,40},[ \t]+[^,\n]{1,40}|[^,\n]*[.:]\d+,[^,\n]*[.:]\d+")
+
+
+def _text_claims(text: str) -> list[Claim]:
+    """The spans that a text claims, when it is known to be evidence."""
+    claims = find_claims(text, expected=True)
+    pairs = [piece.strip(" \t\"'*_`.") for piece in re.split("[;\n]", text) if piece.strip()]
+    if claims or not all(_PAIR_WITH_COMMA.fullmatch(pair) for pair in pairs):
+        return claims
+    found: list[Claim] = []
+    for pair in pairs:
+        start, end = (single_time(time) for time in pair.split(","))
+        if start is None or end is None:
+            return claims
+        found.append(checked(start, end))
+    return found
+
+
 def _claims(value: Any, depth: int = 0) -> list[Claim]:
     """The spans that a JSON value claims, when it is known to be evidence."""
     if depth > _DEEPEST:
@@ -139,7 +159,7 @@ def _claims(value: Any, depth: int = 0) -> list[Claim]:
     if isinstance(value, dict):
         return _dict_claims(value, depth)
     if isinstance(value, str):
-        return find_claims(value, expected=True)
+        return _text_claims(value)
     return [] if value is None or isinstance(value, bool) else [Claim(None, "not a pair of times")]
 
 
@@ -235,7 +255,7 @@ def _find(text: str, values: list[replies.LocatedJson], parts: list[_Part]) -> _
         return _Found(claims, True)
     headed = [part for part in parts if part.kind == "evidence"]
     if headed:
-        in_parts = [find_claims(text[part.start : part.end], expected=True) for part in headed]
+        in_parts = [_text_claims(text[part.start : part.end]) for part in headed]
         return _Found([claim for found in in_parts for claim in found], True)
     return _Found(find_claims(text), False)
 

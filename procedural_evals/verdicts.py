@@ -3,7 +3,10 @@ r"""A judge's reply -> its verdict, or no verdict with the reason.
 A verdict is explicit when the reply marks it: `[Judge] 2`, `**Judge:** 2`, a heading `## Judge`
 before it, the key of a JSON object, or a row of a table. A reply that is nothing but an offered
 grade is a verdict too. The last explicit verdict among the offered grades wins. Everything else
-(`[Judge] 3` on a scale to 2, `1.5`, `two`, `1 or 2`) is no verdict, never a default grade.
+(`[Judge] 3` on a scale to 2, `1.5`, `two`, `1 or 2`, `1 → 2`) is no verdict, never a default
+grade. Nor is the scale when the judge repeats it: all offered grades in order, each explained, as
+in `[Judge] 0 = wrong, [Judge] 1 = partial, [Judge] 2 = right`. A judge that words a change of mind
+so through the whole scale loses its verdict, which is counted; a wrong grade would not be.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 from procedural_evals.replies import located_json, visible_text
 
 # Goes into results: two runs whose parsers differ are not compared silently.
-PARSER_VERSION = "verdicts@1"
+PARSER_VERSION = "verdicts@2"
 MARKER = "Judge"
 
 _NUMBER = r"(?P<number>[-+−]?\d+(?:\.\d+)?)"
@@ -30,11 +33,17 @@ _WRAPPING = r"[\s*_`\"'“”(\[{$]*(?:\\boxed\{|<(?=[^<>\n]*>))?"
 # second number that makes it a range, a list or a choice.
 _WHOLE = (
     r"(?![\w%⁄])(?!\.\d)(?![ \t]+[-+]?\d)"
+    r"(?![ \t]*(?:-+>|=+>|[→⇒⟶➔➜])[ \t*_`(\[]*[-+]?\d)"
     r"(?![ \t]*(?:,|–|—|-|~|\.\.+|\bor\b|\band\b|\bto\b)[ \t]*(?:or[ \t]+)?[-+]?\d)"
 )
 _SLASH = r"[*_`\"')\]} \t]*(?:/|\bout[ \t]+of\b)[*_` \t]*"
 _OUT_OF = rf"(?:{_SLASH}(?P<most>\d+(?:\.\d+)?)(?![\w%/⁄])|(?!{_SLASH}\d))"
 _ONE_NUMBER = rf"{_NUMBER}{_WHOLE}{_OUT_OF}"
+# "Score:" between the marker and the number.
+_CALLED = (
+    r"(?:(?:(?:my|the|final|overall)[ \t]+){0,3}(?:score|grade|rating|verdict)\b"
+    rf"[*_`]{{0,3}}[ \t]{{0,3}}[:=]?{_WRAPPING})?"
+)
 _BARE = re.compile(rf"{_WRAPPING}{_ONE_NUMBER}[\s*_`\"'“”)\]}}>$.]*")
 
 # What `visible_text` takes for the beginning or end of reasoning.
@@ -71,6 +80,23 @@ class _Candidate:
     position: int
     text: str
     number: float | None  # None: more or other than one number
+    explained: bool = False  # what the grade means follows, as in a scale
+
+
+# After a grade whose meaning is explained; a colon may also begin a reason.
+_EXPLAINED = re.compile(r"[ \t*_`\"')\]]*(?:=(?!=*>)|:|(?:means|if|when)\b)", re.IGNORECASE)
+
+
+def _without_scales(found: list[_Candidate], offered: Sequence[float]) -> list[_Candidate]:
+    """The candidates but those that repeat the scale: each grade in order, each explained."""
+    scale, n = sorted(offered), len(offered)
+    kept: list[_Candidate] = []
+    for candidate in found:
+        kept.append(candidate)
+        numbers = [one.number for one in kept[-n:]]
+        if n > 2 and numbers in (scale, scale[::-1]) and all(one.explained for one in kept[-n:]):
+            del kept[-n:]
+    return kept
 
 
 @lru_cache(maxsize=256)
@@ -95,7 +121,8 @@ def _head(marker: str) -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def _verdict(marker: str) -> re.Pattern[str]:
     head = _head(marker)
-    return re.compile(rf"(?:{head.pattern})(?:{_WRAPPING}(?:{_ONE_NUMBER})?)", head.flags)
+    number = rf"(?:{_CALLED}{_ONE_NUMBER})?"
+    return re.compile(rf"(?:{head.pattern})(?:{_WRAPPING}{number})", head.flags)
 
 
 def _key(name: str) -> str:
@@ -149,7 +176,8 @@ def _candidates(text: str, marker: str, most: float) -> list[_Candidate]:
             text = text[: located.start] + blank + text[located.end :]
     for match in _verdict(marker).finditer(text):
         excerpt = " ".join(text[match.start() : match.start() + 40].split())
-        found.append(_Candidate(match.start(), excerpt, _number(match, most)))
+        explained = bool(_EXPLAINED.match(text, match.end()))
+        found.append(_Candidate(match.start(), excerpt, _number(match, most), explained))
     return sorted(found, key=lambda candidate: candidate.position)
 
 
@@ -160,10 +188,13 @@ def _parse(visible: str, grades: Sequence[float], marker: str, bare: bool) -> Pa
     most = max(offered)
     whole = _BARE.fullmatch(visible) if bare else None
     found = [_Candidate(0, visible, _number(whole, most))] if whole else []
-    found += _candidates(visible, marker, most)
+    marked = _candidates(visible, marker, most)
+    found += _without_scales(marked, list(offered))
     for candidate in reversed(found):
         if candidate.number is not None and candidate.number in offered:
             return ParsedVerdict(offered[candidate.number])
+    if marked and not found:
+        return ParsedVerdict(None, f"[{marker}] only repeats the scale")
     if not found:
         return ParsedVerdict(None, f"no [{marker}] in the reply")
     shown = ", ".join(f"{grade:g}" for grade in offered)

@@ -68,6 +68,13 @@ def test_collected_replies(shared: Path) -> None:
         "<think>[Judge] 0</think> [Judge] 2",
         "the opening was in the prompt: [Judge] 0 </think> [Judge] 2",
         "[Judge] 2 ... or is it? [Judge] 7",
+        "[Judge] Score: 2",
+        "[Judge] Grade 2",
+        "[Judge] My final score: 2/2",
+        "## Judge\n**Score:** 2",
+        "[Judge] 2 = fully correct",
+        "[Judge] 0 = wrong, [Judge] 1 = partial, [Judge] 2 = right.\n[Judge] 2",
+        "[Judge] 0: wrong at first. [Judge] 1: partly.\n[Judge] 2",
         "2",
         "**2**.",
     ],
@@ -90,6 +97,13 @@ def test_a_two_is_a_two(reply: str) -> None:
         "[Judge] 1-2",
         "[Judge] 1 – 2",
         "[Judge] 1 or 2",
+        "[Judge] 1 → 2",
+        "[Judge] 1 -> **2**",
+        "[Judge] 1 => 2",
+        "[Judge] Grade: 1 or 2",
+        "[Judge] Score: 1.5",
+        "[Judge] 0 = incorrect, [Judge] 1 = partial, [Judge] 2 = correct.\n\nMy grade: 1",
+        "[Judge] 2: correct\n[Judge] 1: partial\n[Judge] 0: incorrect",
         "[Judge] 0, 1, or 2",
         "[Judge] (0, 1, or 2)",
         "[Judge] (your judge, as a number, 0, 1, or 2)",
@@ -290,7 +304,9 @@ def test_an_honest_answer_is_left_as_it_is() -> None:
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("hostile", ["*", " ", "judge ", "[judge", "\n", "(", "{", "-1", "judge: "])
+@pytest.mark.parametrize(
+    "hostile", ["*", " ", "judge ", "[judge", "\n", "(", "{", "-1", "judge: ", "score ", "=", "→"]
+)
 def test_a_hostile_text_ends_without_a_verdict(hostile: str) -> None:
     text = f"[Judge]{hostile * 10_000}"
     assert parse_verdict(text, TERNARY).grade is None
