@@ -117,7 +117,8 @@ BAD_ONES = _table("""
     wrong:, incorrect:, wrong option, wrong options, wrong answer, wrong answers, wrong choices
     wrong ones, incorrect option, incorrect options, incorrect answer, incorrect answers
     incorrect choices, incorrect ones, distractor, distractors, rejected:, eliminated:
-    ruled out:, unlikely:, less likely:, least likely:, second best, second-best, next best
+    excluded:, ruled out:, discarded:, unlikely:, less likely:, least likely:, second best
+    second-best, next best
     third best, second most likely, runner-up, runner up, second choice:, 2nd choice:
     third choice:, 3rd choice:, last choice:, second guess, alternative answer
     alternative answers, alternative choice, alternate answer, alternative:, alternatives:

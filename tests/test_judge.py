@@ -207,7 +207,7 @@ def test_several_judges_judge_at_once(tmp_path: Path) -> None:
 
 def test_ids_name_model_rubric_and_parser() -> None:
     judge = make_judge("gpt-4o")
-    assert judge.id == f"gpt-4o|{load_rubric('promqa_ternary').id}|verdicts@1"
+    assert judge.id == f"gpt-4o|{load_rubric('promqa_ternary').id}|verdicts@2"
     assert make_judge("lexical").id == "lexical@1|promqa_ternary@1"
     assert judge.describe()["arguments"] == {"temperature": 0.0, "max_tokens": 1024}
     assert judge.describe()["rubric_hash"] == load_rubric("promqa_ternary").hash
