@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
 
+#: Pixels of the largest mask that is read; Pillow opens no picture as large.
+MOST_PIXELS = 2**28
+
 
 def decode_rle(rle: Mapping[str, Any]) -> Mask:
     """Boolean mask [h, w] of a COCO run-length encoding {"size": [h, w], "counts": str}.
 
-    Raises ValueError when the runs do not fill the size exactly.
+    Raises ValueError for a size that no picture has, and when the runs do not fill it exactly.
 
     >>> encode_rle(np.eye(2, dtype=bool))["size"]
     [2, 2]
@@ -24,22 +28,24 @@ def decode_rle(rle: Mapping[str, Any]) -> Mask:
     from pycocotools import mask as coco
 
     try:
-        height, width = (int(n) for n in rle["size"])
+        height, width = (index(n) for n in rle["size"])
         counts = rle["counts"]
+        encoded = counts.encode() if isinstance(counts, str) else bytes(memoryview(counts))
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"mask: {str(rle)[:80]!r} has no size [h, w] and counts") from None
-    encoded = counts.encode() if isinstance(counts, str) else counts
+    if min(height, width) < 0 or max(height, width, height * width) > MOST_PIXELS:
+        raise ValueError(f"mask: size [{height}, {width}] is not that of a picture")
     runs = _run_lengths(encoded)
-    if int(runs.sum()) != height * width or (runs < 0).any():
+    if sum(runs) != height * width or min(runs, default=0) < 0:
         raise ValueError(
-            f"mask: its runs cover {int(runs.sum())} pixels, its size {height}x{width} has "
+            f"mask: its runs cover {sum(runs)} pixels, its size {height}x{width} has "
             f"{height * width}; the counts are cut or damaged"
         )
     mask: Mask = coco.decode({"size": [height, width], "counts": encoded}).astype(bool)
     return mask
 
 
-def _run_lengths(counts: bytes) -> NDArray[np.int64]:
+def _run_lengths(counts: bytes) -> list[int]:
     """Run lengths of the compressed form: 5 bits a character, low first, deltas two runs back."""
     runs: list[int] = []
     value = shift = 0
@@ -57,7 +63,7 @@ def _run_lengths(counts: bytes) -> NDArray[np.int64]:
             value -= 1 << shift
         runs.append(value + (runs[-2] if len(runs) > 2 else 0))
         value = shift = 0
-    return np.asarray(runs, dtype=np.int64)
+    return runs
 
 
 def encode_rle(mask: NDArray[Any]) -> dict[str, Any]:

@@ -193,12 +193,22 @@ def test_the_data_check_is_content_with_a_complete_folder(media_folder):
     assert report.present["frame"] == report.expected["frame"] > 0
 
 
+def with_frame(value):
+    return lambda line: json.dumps({**json.loads(line), "frame_idx": value})
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda line: line[: len(line) // 2], "line 1"),
         (lambda line: line.replace('"qid_flat"', '"qid_flt"'), "no 'qid_flat'"),
         (lambda line: line.replace('"tracking"', '"juggling"'), "juggling"),
+        (lambda line: f"{line}\n{line}", "' is that of line 1 too"),
+        (with_frame(10**30), "frame_idx: 1000000"),
+        (with_frame([1.5]), "frame_idx: 1.5"),
+        (with_frame([float("inf")]), "frame_idx: inf"),
+        (with_frame(-1), "frame_idx: -1"),
+        (with_frame(None), "frame_idx: None"),
     ],
 )
 def test_a_question_that_cannot_be_read_is_named(media_folder, tmp_path, cache, damage, message):
@@ -210,3 +220,17 @@ def test_a_question_that_cannot_be_read_is_named(media_folder, tmp_path, cache, 
     with pytest.raises(Exception, match=r"questions\.jsonl") as error:
         load(folder, cache)
     assert message in f"{error.value} {error.value.__cause__}"
+
+
+@pytest.mark.parametrize("damage", [{"size": [2**40, 1]}, {"size": [-2, 2]}, {"counts": 7}])
+def test_a_mask_that_fits_no_picture_is_named(media_folder, tmp_path, cache, damage):
+    folder = tmp_path / "flatpack-bench"
+    shutil.copytree(media_folder, folder, symlinks=False)
+    for file in (folder / "segmentation-masks").rglob("*.json"):
+        content = json.loads(file.read_text())
+        for parts in content["manual"].values():
+            for rle in parts.values():
+                rle.update(damage)
+        file.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"questions\.jsonl, line 1: mask of part \w+, frame \d+"):
+        load(folder, cache)

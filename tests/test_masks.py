@@ -44,7 +44,22 @@ def test_every_published_mask_fills_its_picture(shared):
     assert count == 2084
 
 
-@pytest.mark.parametrize("rle", [{}, {"size": [2, 2]}, {"size": 3, "counts": "0"}, {"counts": "1"}])
+@pytest.mark.parametrize(
+    "rle",
+    [
+        {},
+        {"size": [2, 2]},
+        {"size": 3, "counts": "0"},
+        {"counts": "1"},
+        {"size": [2, 2], "counts": None},
+        {"size": [2, 2], "counts": 4},
+        {"size": [-2, -2], "counts": "4"},
+        {"size": [2.5, 2], "counts": "4"},
+        {"size": [float("inf"), 2], "counts": "4"},
+        {"size": [2**40, 2**40], "counts": "4"},
+        {"size": [2, 2], "counts": "o" * 40 + "0"},
+    ],
+)
 def test_something_that_is_no_encoding_is_named(rle):
     with pytest.raises(ValueError, match="mask"):
         decode_rle(rle)
@@ -80,3 +95,15 @@ def test_scaling_keeps_where_a_mask_is():
     assert small.shape == (480, 640)
     assert small[240:, 320:].all()
     assert small.sum() == 240 * 320
+
+
+@given(
+    st.lists(st.integers() | st.integers(-4, 4), min_size=2, max_size=2),
+    st.text(st.characters(min_codepoint=48, max_codepoint=111), max_size=30),
+)
+def test_any_size_and_counts_are_a_mask_or_refused(size, counts):
+    try:
+        mask = decode_rle({"size": size, "counts": counts})
+    except ValueError:
+        return
+    assert list(mask.shape) == size

@@ -24,6 +24,7 @@ from typing import Any
 import yaml
 
 from procedural_evals import sources
+from procedural_evals.layouts import promqa
 
 TASKS = {
     "tracking": "track",
@@ -116,15 +117,20 @@ class FlatPackLayout:
             raise FileNotFoundError(
                 f"Flat-Pack Bench: no {file.relative_to(self.folder)} in {self.folder}{hint}"
             )
+        seen: dict[str, int] = {}
         with file.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
                 try:
-                    yield self._row(json.loads(line))
-                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    row = self._row(json.loads(line))
+                    if row["id"] in seen:
+                        raise ValueError(f"id {row['id']!r} is that of line {seen[row['id']]} too")
+                except promqa.RECORD_ERRORS as error:
                     reason = f"no {error}" if isinstance(error, KeyError) else str(error)
                     raise ValueError(f"{file}, line {number}: {reason}") from error
+                seen[row["id"]] = number
+                yield row
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
         question = record["question"]
@@ -142,7 +148,7 @@ class FlatPackLayout:
         video_id = record["video_id"]
         place = f"{category}/{furniture}/{video_id}"
         frames = record["frame_idx"]
-        frames = [int(n) for n in (frames if isinstance(frames, list) else [frames])]
+        frames = [_frame(n) for n in (frames if isinstance(frames, list) else [frames])]
         source = self._source_form(record["qid_flat"])
         problems: list[str] = []
         masks = [mask for frame in frames for mask in self._frame_masks(place, frame, problems)]
@@ -214,10 +220,7 @@ class FlatPackLayout:
         if parts is None:
             problems.append(f"visual prompt: no masks of frame {frame} in {self._mask_path(place)}")
             return []
-        return [
-            {"frame": frame, "part": part, "size": rle["size"], "counts": rle["counts"]}
-            for part, rle in parts.items()
-        ]
+        return [_mask(place, frame, part, rle) for part, rle in parts.items()]
 
     def _read_parts(self, furniture: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
         """Part names by id, and the pairs of parts that touch in the finished product."""
@@ -264,6 +267,30 @@ def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
                 if media.candidates not in seen:
                     seen.add(media.candidates)
                     yield kind, media
+
+
+def _frame(value: Any) -> int:
+    """A frame's number, written as a number or as its digits."""
+    number = int(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63:
+        raise ValueError(f"frame_idx: {value!r:.60} is not the number of a frame")
+    return number
+
+
+def _mask(place: str, frame: int, part: str, rle: Mapping[str, Any]) -> dict[str, Any]:
+    """A mask as a row has it; whether its counts are sound shows when it is drawn."""
+    size, counts = rle["size"], rle["counts"]
+    if not isinstance(counts, str):
+        raise ValueError(f"mask of part {part}, frame {frame} of {place}: counts are no text")
+    if (
+        not isinstance(size, list)
+        or len(size) != 2
+        or not all(type(length) is int and 0 <= length < 2**31 for length in size)
+    ):
+        raise ValueError(
+            f"mask of part {part}, frame {frame} of {place}: size is {size!r:.60}, not [h, w]"
+        )
+    return {"frame": frame, "part": part, "size": size, "counts": counts}
 
 
 def _pairs(mapping: Any) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from procedural_evals import sources
+from procedural_evals.layouts.promqa import RECORD_ERRORS
 
 QUESTION_TYPES = {
     "Precondition Grounding": "precondition grounding",
@@ -130,7 +131,7 @@ class ProcObjectLayout:
                 row = self._row(record)
                 if row["id"] in rows:
                     raise ValueError("this id is there twice")
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except RECORD_ERRORS as error:
                 reason = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise ValueError(f"{file}, entry {number}, id {name!r}: {reason}") from error
             rows[row["id"]] = row
@@ -179,7 +180,7 @@ class ProcObjectLayout:
                     "model": model,
                     "answer": _text(said, "answer"),
                     "evidence": _spans(f"evidence of {model}", said["evidence"]),
-                    "iou": said.get("iou"),
+                    "iou": _iou(model, said.get("iou")),
                 }
                 for model, said in record["models"].items()
             ]
@@ -306,6 +307,14 @@ def _seconds(what: str, value: Any) -> float:
         raise ValueError(f"{what}: {value!r} is not a number of seconds")
     if not math.isfinite(value) or value < 0:
         raise ValueError(f"{what}: {value!r} is not a time in a clip")
+    return float(value)
+
+
+def _iou(model: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValueError(f"iou of {model}: {value!r} is not a number from 0 to 1")
     return float(value)
 
 

@@ -21,6 +21,9 @@ Record = Mapping[str, Any]
 Row = dict[str, Any]
 T = TypeVar("T")
 
+#: What reading a field of a damaged record may raise; numbers that fit nowhere overflow.
+RECORD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+
 
 def read_json(file: Path) -> Any:
     """The content of a JSON file; ValueError that names the file, and the place if there is one."""
@@ -50,7 +53,7 @@ def parsed(records: Iterable[Any], parse: Callable[[Record], T], file: Path) -> 
             if not isinstance(record, Mapping):
                 raise ValueError(f"{record!r} is no object")
             yield parse(record)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except RECORD_ERRORS as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"{file}, record {number}: {reason}") from error
 
