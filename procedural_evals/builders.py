@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -25,10 +25,21 @@ class BenchmarkConfig(datasets.BuilderConfig):
     Attributes:
         sample: read the embedded simulated sample instead of the authors' files.
         revision: commit or tag of the authors' Hub repository, where that is downloaded.
+        found: the folder that was found without a `data_dir`, in the working directory or under
+            $PROCEDURAL_EVALS_DATA; set when the dataset's name is looked up.
     """
 
     sample: bool = False
     revision: str | None = None
+    found: str | None = field(default=None, compare=False)
+
+    def create_config_id(
+        self, config_kwargs: dict[str, Any], custom_features: datasets.Features | None = None
+    ) -> str:
+        """The name under which rows are cached; the sample's are the same whatever was found."""
+        if self.sample:
+            config_kwargs = {key: value for key, value in config_kwargs.items() if key != "found"}
+        return str(super().create_config_id(config_kwargs, custom_features))
 
 
 class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
@@ -38,9 +49,32 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
     HUB_REPOS: ClassVar[Sequence[sources.HubRepo]] = ()
     #: How to get what is not in `HUB_REPOS`, as `check-data` prints it.
     MEDIA_HINT: ClassVar[str] = ""
+    #: Sets of paths below a folder; where all of one set are there, it has the authors' layout.
+    MARKERS: ClassVar[Sequence[Sequence[str]]] = ()
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = BenchmarkConfig
     DEFAULT_WRITER_BATCH_SIZE = 64  # small row groups: the rows carry pictures
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Check that the sample and a folder are not asked for at once."""
+        super().__init__(*args, **kwargs)
+        if self.config.sample and self.config.data_dir is not None:
+            raise ValueError(
+                f"{self.NAME}: data_dir={self.config.data_dir!r} was given with the embedded "
+                "sample, which is read from no other folder; leave out data_dir, or choose "
+                "another configuration"
+            )
+
+    @classmethod
+    def recognises(cls, folder: Path) -> bool:
+        """Whether the folder has the authors' layout, as far as the names in it say."""
+        return any(all((folder / path).exists() for path in paths) for paths in cls.MARKERS)
+
+    @property
+    def data_folder(self) -> str | None:
+        """The folder that was given, or else found."""
+        folder: str | None = self.config.data_dir or self.config.found
+        return folder
 
     @classmethod
     def sample_folder(cls) -> Path:
@@ -69,9 +103,7 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
             if not folder.is_dir():
                 raise FileNotFoundError(f"{self.NAME}: the sample {folder} is not installed")
             return sources.Source(folder, "sample")
-        return sources.resolve(
-            self.NAME, self.HUB_REPOS, self.config.data_dir, self.config.revision
-        )
+        return sources.resolve(self.NAME, self.HUB_REPOS, self.data_folder, self.config.revision)
 
     @staticmethod
     def revision_of(source: sources.Source, annotations: Path) -> str:

@@ -2,7 +2,8 @@
 
 The `datasets` library no longer runs scripts, so the one function that turns a name into a builder
 module is wrapped. Importing this package must stay cheap, so the wrapping waits until somebody
-imports `datasets`. A local folder of the same name wins, as it does for every other name.
+imports `datasets`. A local folder of the same name wins, as it does for every other name, unless it
+has the benchmark's own layout, which no other builder can read: then it is where our builder reads.
 """
 
 from __future__ import annotations
@@ -69,13 +70,17 @@ def _factory(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def dataset_module_factory(path: str, *args: Any, **kwargs: Any) -> Any:
         known = benchmarks()
-        if path not in known or os.path.isdir(path):  # noqa: PTH112  (the library's own test)
+        if path not in known:
+            return original(path, *args, **kwargs)
+        local = Path(path).resolve() if os.path.isdir(path) else None  # noqa: PTH112  (its own test)
+        if local is not None and not builder_class(path).recognises(local):
             return original(path, *args, **kwargs)
         from datasets.load import DatasetModule
 
         revision = args[0] if args else kwargs.get("revision")
         return DatasetModule(
-            known[path], **_module_arguments(path, known[path], kwargs.get("data_dir"), revision)
+            known[path],
+            **_module_arguments(path, known[path], kwargs.get("data_dir"), local, revision),
         )
 
     dataset_module_factory._knows_procedural_evals = True  # type: ignore[attr-defined]
@@ -83,16 +88,18 @@ def _factory(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _module_arguments(
-    name: str, module: str, data_dir: str | None, revision: str | None
+    name: str, module: str, data_dir: str | None, local: Path | None, revision: str | None
 ) -> dict[str, Any]:
     """Hash and arguments of the builder. The hash is the cache key: it covers code and files."""
     from procedural_evals import sources
 
     folder = sources.local_folder(name, data_dir)
+    if data_dir is None and local is not None:
+        folder = local
     arguments: dict[str, Any] = {"dataset_name": name}
     if folder is not None:
         # Always absolute, so that the cache does not depend on the current directory.
-        arguments["data_dir"] = str(folder)
+        arguments["found" if data_dir is None else "data_dir"] = str(folder)
     if revision is not None:
         arguments["revision"] = str(revision)
     digest = hashlib.sha256(_code(module).encode())

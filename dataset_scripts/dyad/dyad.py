@@ -86,6 +86,7 @@ class Dyad(BenchmarkBuilder):
     """20 sessions of a performer and a helper at one gearbox, in the layout of `dyad.layout`."""
 
     NAME = "dyad"
+    MARKERS = (("task.json", "sessions"),)
     MEDIA_HINT = """\
   The recordings are not public yet. Bring an export into the layout of the dataset card
   (dataset_scripts/dyad/README.md), and put it into $PROCEDURAL_EVALS_DATA/dyad."""
@@ -118,7 +119,7 @@ class Dyad(BenchmarkBuilder):
     def source(self) -> sources.Source:
         """The folder to read; there is nothing to download."""
         config = self.config
-        if not config.sample and sources.local_folder(self.NAME, config.data_dir) is None:
+        if not config.sample and sources.local_folder(self.NAME, self.data_folder) is None:
             raise sources.SourceNotFoundError(
                 f"{self.NAME}: no data_dir was given, and ${sources.DATA_VARIABLE}/{self.NAME} is "
                 f"no folder.\n{self.MEDIA_HINT}\nThe embedded sample is there: "

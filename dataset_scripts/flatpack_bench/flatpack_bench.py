@@ -89,6 +89,7 @@ class FlatPackBench(BenchmarkBuilder):
     """602 questions over 50 videos: tracking, temporal order, temporal location, mating."""
 
     NAME = "flatpack-bench"
+    MARKERS = (("questions/questions.jsonl",),)
     HUB_REPOS = HUB_REPOS
     BUILDER_CONFIG_CLASS = FlatPackBenchConfig
     BUILDER_CONFIGS = [  # noqa: RUF012  (the library's own name and form)

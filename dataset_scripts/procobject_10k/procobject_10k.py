@@ -76,6 +76,7 @@ class ProcObject10K(BenchmarkBuilder):
     """10,522 open questions over 1,799 videos, each with one or more spans of evidence."""
 
     NAME = "procobject-10k"
+    MARKERS = (("data/training.json",), ("data/testing.json",), ("explorer_excerpt.json",))
     HUB_REPOS = HUB_REPOS
     BUILDER_CONFIG_CLASS = ProcObjectConfig
     BUILDER_CONFIGS = [  # noqa: RUF012  (the library's own name and form)

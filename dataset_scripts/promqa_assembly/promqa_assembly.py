@@ -39,6 +39,7 @@ class PromqaAssembly(OpenQuestionBuilder):
     """391 questions about 201 recordings of people who assemble 78 toys."""
 
     NAME = "promqa-assembly"
+    MARKERS = (("all_v1.json",), ("data/all_v1.json",), ("qa_excerpt.json",))
     HUB_REPOS = HUB_REPOS
     MEDIA_HINT = """\
   or, instead of these about 15 GB, with questions, graphs, parts pictures and step annotations:

@@ -27,6 +27,7 @@ class PromqaCooking(OpenQuestionBuilder):
     """401 questions about 231 recordings of 24 recipes."""
 
     NAME = "promqa-cooking"
+    MARKERS = (("examples.json", "graphs.json"), ("data/examples.json", "data/graphs.json"))
     MEDIA_HINT = """\
   git clone https://github.com/kimihiroh/promqa $PROCEDURAL_EVALS_DATA/promqa-cooking
   The recordings are CaptainCook4D's: fetch them with
@@ -52,7 +53,7 @@ class PromqaCooking(OpenQuestionBuilder):
 
     def source(self) -> sources.Source:
         """The folder to read; there is no Hub repository to download it from."""
-        if sources.local_folder(self.NAME, self.config.data_dir) is None:
+        if sources.local_folder(self.NAME, self.data_folder) is None:
             raise sources.SourceNotFoundError(
                 f"{self.NAME}: no data_dir was given and ${sources.DATA_VARIABLE}/{self.NAME} is "
                 f"no folder. Get the files with:\n{self.MEDIA_HINT}"
