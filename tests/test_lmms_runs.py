@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from procedural_evals.harness import results, summaries
+from procedural_evals.harness import judging, results, summaries
 from procedural_evals.harness.plugin import task_names
 
 from . import lmms
@@ -98,7 +98,8 @@ def test_two_processes_give_what_one_gives(random_run, tmp_path, launcher):
         assert run.results["results"]["flatpack_bench_sample"][f"{metric},none"] == one
 
 
-def test_the_demo_shows_an_oracle_at_100_and_random_at_chance(tmp_path):
+def test_the_demo_shows_an_oracle_at_100_and_random_at_chance(tmp_path, monkeypatch):
+    monkeypatch.setenv(judging.JUDGE_VARIABLE, "lexical")
     done = lmms.procedural_evals("demo", "--output", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Every score is what it has to be." in done.stdout
