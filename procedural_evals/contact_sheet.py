@@ -38,7 +38,13 @@ def make_contact_sheet(
         if len(tiles) >= count:
             break
     if not tiles:
-        raise ValueError(f"{name}: no row has a picture: {rows[0].get('problems')}")
+        first = next((problem for row in rows for problem in row.get("problems") or ()), None)
+        raise ValueError(
+            f"{name}: none of {len(rows)} rows has a picture"
+            + (f"; the first problem is: {first}" if first else "")
+            + f". `procedural-evals check-data {name}` lists what is missing; `--config sample` "
+            "shows the embedded sample."
+        )
     _page(tiles[:count]).save(out)
     return len(tiles[:count])
 

@@ -8,6 +8,7 @@ import datasets
 import numpy as np
 import pytest
 
+from procedural_evals.contact_sheet import make_contact_sheet
 from procedural_evals.harness import media_check
 from procedural_evals.scores import choice_accuracy
 from tests.flatpack_media import PLACE, VIDEO_ID, make_media_folder
@@ -191,6 +192,43 @@ def test_the_data_check_is_content_with_a_complete_folder(media_folder):
     assert report.complete
     assert report.unexpected == []
     assert report.present["frame"] == report.expected["frame"] > 0
+    assert report.present["annotations"] == report.present["masks"] == 1
+    assert report.present["part annotation"] == 1
+
+
+def test_the_data_check_names_annotations_that_are_missing(media_folder, tmp_path):
+    folder = tmp_path / "flatpack-bench"
+    shutil.copytree(media_folder / "questions", folder / "questions")
+    missing = media_check.check("flatpack-bench", str(folder), progress=False).missing
+    assert any(line.startswith("masks: segmentation-masks/") for line in missing)
+    assert any(line.startswith("part annotation: furniture-annotations/") for line in missing)
+
+
+def test_files_behind_a_link_are_checked_too(media_folder, tmp_path):
+    (tmp_path / "data").mkdir()
+    for part in media_folder.iterdir():
+        (tmp_path / "data" / part.name).symlink_to(part.resolve())
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "holiday.mp4").write_bytes(b"?")
+    (tmp_path / "data" / "more").symlink_to(disk)
+    report = media_check.check("flatpack-bench", str(tmp_path / "data"), progress=False)
+    assert report.unexpected == ["more/holiday.mp4"]
+
+
+def test_a_contact_sheet_shows_prompts_or_says_why_not(media_folder, tmp_path, cache):
+    folder = tmp_path / "flatpack-bench"
+    shutil.copytree(media_folder / "questions", folder / "questions")
+    with pytest.raises(ValueError, match=r"none of .* rows has a picture; the first") as why:
+        make_contact_sheet(
+            "flatpack-bench", tmp_path / "a.png", data_dir=str(folder), cache_dir=cache
+        )
+    assert "is: visual prompt: no masks of frame" in str(why.value)
+    assert "`procedural-evals check-data flatpack-bench`" in str(why.value)
+    assert "`--config sample`" in str(why.value)
+    options = {"data_dir": str(media_folder), "cache_dir": cache}
+    assert make_contact_sheet("flatpack-bench", tmp_path / "a.png", **options) > 0
+    assert (tmp_path / "a.png").stat().st_size > 0
 
 
 def with_frame(value):

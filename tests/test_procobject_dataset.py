@@ -119,8 +119,14 @@ def test_the_data_check_reads_a_folder_that_holds_only_the_examples(shared):
     report = media_check.check(
         "procobject-10k", str(shared / "data/procobject-10k"), progress=False
     )
-    assert report.expected == {"excerpt video": 10}
-    assert len(report.missing) == 10
+    assert report.expected == {"annotations": 2, "excerpt video": 10}
+    assert report.missing[:2] == [
+        "annotations: data/training.json",
+        "annotations: data/testing.json",
+    ]
+    assert len(report.missing) == 12
+    text = "\n".join(report.lines([]))
+    assert "annotations: 0 of 2 there and readable" in text
 
 
 # -- a release ------------------------------------------------------------------------------------
@@ -361,7 +367,7 @@ def test_the_data_check_is_content_with_a_complete_folder(release):
     report = media_check.check("procobject-10k", str(release), progress=False)
     assert report.complete
     assert report.unexpected == []
-    assert report.present["video"] == 8
+    assert report.present == {"annotations": 2, "video": 8}
 
 
 # -- the release's figures ------------------------------------------------------------------------

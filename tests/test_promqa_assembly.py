@@ -165,7 +165,14 @@ def test_the_excerpt_is_not_measured_by_the_figures_of_the_whole(folder):
     assert not layout.PromqaAssemblyLayout(folder).whole
     report = media_check.check(NAME, str(folder), progress=False)
     assert report.deviations == []
-    assert report.present == {"step annotation": 41, "parts image": 2}
+    assert report.present == {
+        "annotations": 1,
+        "task graph": 8,
+        "step annotation": 41,
+        "parts image": 2,
+    }
+    assert report.expected["task graph"] == 33
+    assert sum(line.startswith("task graph: the graph of toy ") for line in report.missing) == 25
     assert (report.expected["video"], report.expected["parts image"]) == (41, 33)
     text = "\n".join(report.lines([]))
     assert "git clone https://github.com/kimihiroh/promqa-assembly" in text

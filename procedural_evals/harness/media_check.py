@@ -94,7 +94,7 @@ def check(name: str, data_dir: str | None = None, progress: bool = True) -> Repo
             report.damaged.append(f"{kind}: {media.candidates[0]}: {problem}")
     report.unexpected = [
         str(path.relative_to(folder))
-        for path in sorted(folder.rglob("*"))
+        for path in sources.files_below(folder)
         if path.suffix.lower() in VIDEO_SUFFIXES | IMAGE_SUFFIXES
         and path.is_file()
         and path.resolve() not in known

@@ -198,7 +198,12 @@ class FlatPackLayout:
             loaded = yaml.load(stream, Loader=_Loader)  # _Loader is safe
         return loaded if isinstance(loaded, dict) else {}
 
-    def _mask_path(self, place: str) -> str:
+    def find(self, relative: str) -> sources.Media:
+        """A file of the folder."""
+        return sources.find_media(self.folder, [relative])
+
+    def mask_path(self, place: str) -> str:
+        """Where the masks of a video lie, for this labelling."""
         video_id = place.rsplit("/", 1)[-1]
         top = (
             "segmentation-masks"
@@ -208,7 +213,7 @@ class FlatPackLayout:
         return f"{top}/{place}/{video_id}.json"
 
     def _read_masks(self, place: str) -> dict[str, Any]:
-        media = sources.find_media(self.folder, [self._mask_path(place)])
+        media = self.find(self.mask_path(place))
         if media.path is None:
             return {}
         with media.path.open(encoding="utf-8") as stream:
@@ -218,14 +223,13 @@ class FlatPackLayout:
     def _frame_masks(self, place: str, frame: int, problems: list[str]) -> list[dict[str, Any]]:
         parts = self._masks(place).get(str(frame))
         if parts is None:
-            problems.append(f"visual prompt: no masks of frame {frame} in {self._mask_path(place)}")
+            problems.append(f"visual prompt: no masks of frame {frame} in {self.mask_path(place)}")
             return []
         return [_mask(place, frame, part, rle) for part, rle in parts.items()]
 
     def _read_parts(self, furniture: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
         """Part names by id, and the pairs of parts that touch in the finished product."""
-        relative = f"furniture-annotations/part-annotations/{furniture}.json"
-        media = sources.find_media(self.folder, [relative])
+        media = self.find(parts_path(furniture))
         if media.path is None:
             return {}, []
         with media.path.open(encoding="utf-8") as stream:
@@ -256,13 +260,25 @@ class FlatPackLayout:
         )
 
 
+def parts_path(furniture: str) -> str:
+    """Where names and connections of a product's parts lie."""
+    return f"furniture-annotations/part-annotations/{furniture}.json"
+
+
 def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
-    """Each video and frame that a question names, once: ("trimmed video", media), ..."""
+    """Questions, and each video, frame and annotation that they need, once, with its kind."""
+    layout = FlatPackLayout(folder)
+    yield "annotations", layout.find(str(layout.questions_file.relative_to(folder)))
     seen: set[tuple[str, ...]] = set()
     for variant in VARIANTS:
         for row in FlatPackLayout(folder, variant).rows():
             wanted = [(f"{variant} video", row["video"])]
             wanted += [("frame", media) for media in row["frames"]]
+            place = f"{row['furniture']}/{row['video_id']}"
+            wanted += [
+                ("masks", layout.find(layout.mask_path(place))),
+                ("part annotation", layout.find(parts_path(row["furniture"]))),
+            ]
             for kind, media in wanted:
                 if media.candidates not in seen:
                     seen.add(media.candidates)

@@ -189,7 +189,12 @@ class ProcObjectLayout:
 
 
 def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
-    """Each recording that a question or a published example names, once: ("video", media)."""
+    """The annotation file of each split, and each recording that a question or example names, once.
+
+    Raises FileNotFoundError when there are neither questions nor examples.
+    """
+    for name in SPLIT_FILES.values():
+        yield "annotations", sources.find_media(folder, [name])
     layouts = [ProcObjectLayout(folder)]
     if (folder / EXCERPT_FILE).is_file():
         examples = ProcObjectLayout(folder, excerpt=True)

@@ -234,6 +234,14 @@ class PromqaAssemblyLayout:
             )
         return graph_columns(graph), problem
 
+    def find_graph(self, toy: str) -> sources.Media:
+        """The file that holds the toy's task graph, or what is missing."""
+        names = [str(file.relative_to(self.folder)) for file in self.graph_files]
+        place = f"the graph of toy {toy} in {', '.join(names[:1]) or GRAPH_FILES[0]}"
+        if toy not in self.graphs:
+            return sources.missing((place,))
+        return sources.Media(self.folder / names[0], None, (place,))
+
     def _find_recording(self, sequence: str) -> tuple[str, sources.Media]:
         """The name of the view, as the file has it, and the file."""
         media = assembly101.find_recording(self.folder, sequence, self.view)
@@ -345,11 +353,16 @@ def fetch_questions(repo: str, revision: str, file: Path, filesystem: Any = None
 
 
 def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
-    """Each recording, parts picture and step annotation that a question needs, once.
+    """Questions, and each recording, picture, graph and step annotation that they need, once.
 
     Recordings by other cameras than the default one are not needed, but known when they are there.
     """
-    rows = PromqaAssemblyLayout(folder).rows()
+    layout = PromqaAssemblyLayout(folder)
+    rows = layout.rows()
+    for file in layout.question_files:
+        yield "annotations", sources.find_media(folder, [str(file.relative_to(folder))])
+    for toy in dict.fromkeys(row["toy"] for row in rows):
+        yield "task graph", layout.find_graph(toy)
     for sequence, media in {row["sequence"]: row["video"] for row in rows}.items():
         yield "video", media
         yield "step annotation", assembly101.find_mistakes(folder, sequence)

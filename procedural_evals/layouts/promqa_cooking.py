@@ -202,8 +202,12 @@ def _performed(step: Record, known: set[str]) -> Row:
 
 
 def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
-    """Each recording that a question needs, once."""
-    rows = PromqaCookingLayout(folder).rows()
+    """Questions and task graphs, and each recording that a question needs, once."""
+    layout = PromqaCookingLayout(folder)
+    rows = layout.rows()
+    for kind, files in (("annotations", layout.question_files), ("task graph", layout.graph_files)):
+        for file in files:
+            yield kind, sources.find_media(folder, [str(file.relative_to(folder))])
     for media in {row["sequence"]: row["video"] for row in rows}.values():
         yield "video", media
 
