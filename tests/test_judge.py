@@ -290,7 +290,12 @@ def test_faults_leave_every_item_judged_rightly_or_named(
 # ---- interruptions ----------------------------------------------------------------------------
 
 CHILD = """
+import signal
 import sys
+
+# A shell that starts the tests in the background has them, and so their children, ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 from tests.test_judge import items
 from procedural_evals.judge.cache import ReplyCache
 from procedural_evals.judge.judging import judge_items, make_judge

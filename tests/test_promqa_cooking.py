@@ -147,7 +147,7 @@ def test_recordings_are_found_where_they_may_lie(records, graphs, tmp_path, cach
     assert second["video"] is None
     assert second["problems"][0].startswith("video missing: no ")
     report = media_check.check(NAME, str(tmp_path / NAME), progress=False)
-    assert report.present == {"video": 1}
+    assert report.present == {"annotations": 1, "task graph": 1, "video": 1}
     assert "CaptainCook4D" in "\n".join(report.lines([]))
 
 
