@@ -177,6 +177,12 @@ def test_predictions_come_back_from_their_file(tmp_path, answers):
     path = tmp_path / "metadata.jsonl"
     write_predictions(path, answers["metadata"])
     assert read_predictions(path) == answers["metadata"]
+    # Another tool may write U+2028 as it is, which is no end of a line.
+    text = path.read_text(encoding="utf-8")
+    first = answers["metadata"][0].event_id
+    path.write_text(text.replace(first, f"{first}\u2028"), encoding="utf-8")
+    assert f"{first}\u2028" in [prediction.event_id for prediction in read_predictions(path)]
+    path.write_text(text, encoding="utf-8")
     path.write_text(path.read_text() + '{"event_id": "x"}\n')
     with pytest.raises(ValueError, match=rf"metadata\.jsonl:{len(answers['metadata']) + 1}: an"):
         read_predictions(path)

@@ -53,7 +53,10 @@ def read_predictions(path: str | Path) -> list[ModePrediction]:
     """Predictions of a JSON-lines file; ValueError names the line that is none."""
     names = {field.name for field in fields(ModePrediction)}
     predictions = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    # Only a line feed ends a line: a text may hold U+2028, which `splitlines` takes for an end.
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
         try:
             value = json.loads(line)
             good = isinstance(value, dict) and set(value) == names
