@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
-from .difficulty import PRESETS, Difficulty
+from . import options
+from .difficulty import Difficulty
 from .dyad_layout import (
     Truth,
     defects_of,
@@ -67,7 +66,7 @@ def dyad_truth(
     fps: int = FPS,
 ) -> list[tuple[DyadWorld, Truth]]:
     """The worlds of a corpus and what is true of them; nothing is written or rendered."""
-    level = PRESETS[difficulty] if isinstance(difficulty, str) else difficulty
+    level = options.difficulty_of(difficulty)
     found = []
     for n in range(sessions):
         world = dyad_world(n, sessions, seed, level)
@@ -116,15 +115,11 @@ def simulate_dyad(
     ImportError
         Without pybullet (extra `simulate`), which the reference picture needs as well.
     """
-    out = Path(out_dir)
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out} is not empty; choose another folder or remove it")
+    out, level = options.empty_folder(out_dir), options.difficulty_of(difficulty)
     if sessions < 1 or fps < 1:
         raise ValueError(f"simulate_dyad: sessions={sessions} and fps={fps}; at least 1 is needed")
-    if isinstance(difficulty, str) and difficulty not in PRESETS:
-        raise ValueError(f"difficulty: no preset {difficulty!r}; there are {', '.join(PRESETS)}")
     out.mkdir(parents=True, exist_ok=True)
-    found = dyad_truth(sessions, seed, difficulty, fps)
+    found = dyad_truth(sessions, seed, level, fps)
     write_task(out, found[0][0])
     bar = tqdm(found, desc="sessions", unit="session", disable=not progress)
     for n, (world, truth) in enumerate(bar):
@@ -132,23 +127,22 @@ def simulate_dyad(
         write_session(out, world, truth, defects_of(n, sessions), size, rate)
     truths = [truth for _, truth in found]
     write_truth(out, truths)
-    note = {
-        "what": "Simulated by procedural_evals.simulator; people, words and truth are made up.",
+    made = {
         "sessions": sessions,
         "seed": seed,
-        "difficulty": asdict(found[0][0].difficulty),
+        "difficulty": level,
         "skills": {truth.participant: world.skill for world, truth in found},
         "size": size,
         "fps": fps,
     }
-    (out / "simulation.json").write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+    options.write_note(out, made, made_up="people, words and truth")
     modes = Counter(str(event.mode) for truth in truths for event in truth.assistance)
     return DyadSummary(
         sessions=sessions,
         requests=sum(len(truth.requests) for truth in truths),
         assistance=modes.total(),
         by_mode=dict(sorted(modes.items())),
-        bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
+        bytes=options.folder_bytes(out),
     )
 
 
@@ -162,13 +156,8 @@ def make_dyad_sample(out_dir: str | Path, progress: bool = True) -> DyadSummary:
 
     A folder that holds anything but a simulation is left alone.
     """
-    out = Path(out_dir)
-    if out.exists() and any(out.iterdir()):
-        if not (out / "simulation.json").is_file():
-            raise ValueError(f"{out} holds no simulation; choose another folder")
-        shutil.rmtree(out)
     return simulate_dyad(
-        out,
+        options.cleared_folder(out_dir),
         sessions=SAMPLE_SESSIONS,
         seed=SAMPLE_SEED,
         difficulty=SAMPLE_DIFFICULTY,

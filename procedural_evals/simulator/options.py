@@ -53,11 +53,12 @@ def cleared_folder(out_dir: str | Path) -> Path:
     return out
 
 
-def write_note(out: Path, difficulty: Difficulty, options: Mapping[str, Any]) -> None:
-    """Say in the folder that everything is made up, and by which options."""
-    note = {
-        "what": "Simulated by procedural_evals.simulator; all names and truth are made up.",
-        **options,
-        "difficulty": asdict(difficulty),
-    }
-    (out / NOTE).write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+def write_note(out: Path, options: Mapping[str, Any], made_up: str = "all names and truth") -> None:
+    """Say in the folder what is made up, and by which options; a `Difficulty` may be among them."""
+    note = {"what": f"Simulated by procedural_evals.simulator; {made_up} are made up.", **options}
+    (out / NOTE).write_text(json.dumps(note, indent=1, default=asdict) + "\n", encoding="utf-8")
+
+
+def folder_bytes(out: Path) -> int:
+    """Bytes of all files below the folder."""
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())

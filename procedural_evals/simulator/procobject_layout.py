@@ -193,15 +193,22 @@ def simulate_procobject(
             templates[question.template] += 1
     for split, records in rows.items():
         _write_json(out / f"data/{split}.json", records)
-    made = {"products": kinds, "seed": seed, "size": list(size), "fps": fps}
-    options.write_note(out, level, {**made, "questions_per_clip": questions_per_clip})
+    made = {
+        "products": kinds,
+        "seed": seed,
+        "size": list(size),
+        "fps": fps,
+        "questions_per_clip": questions_per_clip,
+        "difficulty": level,
+    }
+    options.write_note(out, made)
     types = Counter(TYPES[template] for template in templates.elements())
     return Summary(
         videos=len(sessions),
         questions=templates.total(),
         by_task={name: types[name] for name in dict.fromkeys(TYPES.values())},
         by_template={template: templates[template] for template in TYPES},
-        bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
+        bytes=options.folder_bytes(out),
     )
 
 

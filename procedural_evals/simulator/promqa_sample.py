@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from .difficulty import Difficulty
 from .media import Picture
-from .options import cleared_folder, difficulty_of, empty_folder, write_note
+from .options import cleared_folder, difficulty_of, empty_folder, folder_bytes, write_note
 from .promqa_layout import Recording, graph_of, write_questions, write_recording, write_toys
 from .promqa_questions import Moment, ToyQuestion, ask, findings, moments
 from .promqa_toys import TOYS, make_toy_world
@@ -180,15 +180,16 @@ def simulate_promqa(
         "recordings_per_product": recordings_per_product,
         "questions_per_recording": questions_per_recording,
         "fps": fps,
+        "difficulty": level,
     }
-    write_note(out, level, options)
+    write_note(out, options)
     types = Counter(asked.question_type for r in recordings for asked in r.questions)
     return ToySummary(
         toys=len(toys),
         recordings=len(recordings),
         questions=count,
         by_type={name: types[name] for name in TYPES},
-        bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
+        bytes=folder_bytes(out),
     )
 
 

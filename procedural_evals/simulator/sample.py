@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
 
+from . import options
 from .catalogue import KINDS
-from .difficulty import PRESETS, Difficulty
+from .difficulty import Difficulty
 from .flatpack_layout import SCRAMBLE_SEED, Film, write_media, write_questions
 from .questions import TEMPLATES, Letters, ask_many, frames_to_show
 from .render import Renderer
@@ -120,12 +119,8 @@ def simulate_flatpack(
     ImportError
         Without pybullet (extra `simulate`).
     """
-    out = Path(out_dir)
-    if out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out} is not empty; choose another folder or remove it")
-    kinds = [KINDS[n % len(KINDS)] for n in range(products)] if isinstance(products, int) else (
-        list(products)
-    )  # fmt: skip
+    out, level = options.empty_folder(out_dir), options.difficulty_of(difficulty)
+    kinds = options.kinds_of(products)
     if not kinds:
         raise ValueError(f"simulate_flatpack: products={products!r} names no product")
     if questions_per_product < 1 or key_frames < 2:
@@ -133,7 +128,6 @@ def simulate_flatpack(
             f"simulate_flatpack: questions_per_product={questions_per_product} and "
             f"key_frames={key_frames}; at least 1 and 2 are needed"
         )
-    level = _difficulty(difficulty)
     rng = random.Random(f"simulate/{seed}")
     letters, asked = Letters(rng), Counter[str]()
     films = []
@@ -144,17 +138,16 @@ def simulate_flatpack(
         write_media(film, out)
         films.append(Film(world, (), film.masks, film.questions))
     count = write_questions(films, out)
-    note = {
-        "what": "Simulated by procedural_evals.simulator; all names and truth are made up.",
+    made = {
         "products": kinds,
         "seed": seed,
-        "difficulty": asdict(level),
+        "difficulty": level,
         "size": list(size),
         "questions_per_product": questions_per_product,
         "key_frames": key_frames,
         "scramble_seed": SCRAMBLE_SEED,
     }
-    (out / "simulation.json").write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+    options.write_note(out, made)
     tasks = Counter(question.task for film in films for question in film.questions)
     templates = Counter(question.template for film in films for question in film.questions)
     return Summary(
@@ -162,16 +155,8 @@ def simulate_flatpack(
         questions=count,
         by_task=dict(sorted(tasks.items())),
         by_template={t: templates[t] for t in TEMPLATES},
-        bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
+        bytes=options.folder_bytes(out),
     )
-
-
-def _difficulty(choice: Difficulty | str | None) -> Difficulty:
-    if not isinstance(choice, str):
-        return choice or Difficulty()
-    if choice not in PRESETS:
-        raise ValueError(f"difficulty: no preset {choice!r}; there are {', '.join(PRESETS)}")
-    return PRESETS[choice]
 
 
 def make_flatpack_sample(out_dir: str | Path, progress: bool = True) -> Summary:
@@ -179,13 +164,8 @@ def make_flatpack_sample(out_dir: str | Path, progress: bool = True) -> Summary:
 
     A folder that holds anything but a simulation is left alone.
     """
-    out = Path(out_dir)
-    if out.exists() and any(out.iterdir()):
-        if not (out / "simulation.json").is_file():
-            raise ValueError(f"{out} holds no simulation; choose another folder")
-        shutil.rmtree(out)
     return simulate_flatpack(
-        out,
+        options.cleared_folder(out_dir),
         products=KINDS,
         seed=SAMPLE_SEED,
         difficulty=SAMPLE_DIFFICULTY,
