@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from procedural_evals.harness import open_scores
 from procedural_evals.harness.dyad_decoding import VARIANTS, Decoding
 from procedural_evals.harness.dyad_records import GRADES
 from procedural_evals.harness.dyad_scores import mode_summary, step_summary
+from procedural_evals.harness.judged_table import judged_rows
 from procedural_evals.harness.records import Record, answered_records
 from procedural_evals.harness.similarity import similarity_columns
 from procedural_evals.harness.table_row import Row
@@ -60,15 +61,11 @@ def mode_rows(records: Sequence[Record]) -> Iterator[Row]:
 
 def response_rows(records: Sequence[Record]) -> Iterator[Row]:
     """The judge's score over all questions and by session; grades and BERTScore beside it."""
-    interval = open_scores.judge_interval(records)
-    if interval is None:
+    rows = list(judged_rows(records))
+    if not rows:
         return
-    scores = open_scores.judged_scores(records)
     grades = open_scores.judges_mean_grades(records)
     extra: dict[str, float | None] = {name: grades.get(name) for name in GRADES}
     extra |= similarity_columns(records, ("bertscore_f1",))
-    yield Row("all", len(scores), *interval, extra)
-    judged = [record for record in records if record["id"] in scores]
-    sizes = Counter(group for record in judged for group in record["groups"].items())
-    for (group, value), part in open_scores.judge_breakdown(records).items():
-        yield Row(f"{group}: {value}", sizes[group, value], *part)
+    yield replace(rows[0], extra=extra)
+    yield from rows[1:]

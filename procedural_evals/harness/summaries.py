@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from procedural_evals.harness import dyad_tables, open_scores
+from procedural_evals.harness.judged_table import judged_rows
 from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import (
     Record,
@@ -35,22 +35,6 @@ def _choice_row(label: str, scores: ChoiceScores) -> Row:
         "no parse %": scores.parse_failure_rate,
     }
     return Row(label, scores.n, scores.accuracy, scores.low, scores.high, extra)
-
-
-def judged_rows(records: Sequence[Record]) -> Iterator[Row]:
-    """The judge's score over all judged items and by grouping."""
-    interval = open_scores.judge_interval(records)
-    if interval is None:
-        return
-    yield Row("all", len(open_scores.judged_scores(records)), *interval)
-    sizes = Counter(
-        (group, value)
-        for record in records
-        if record["id"] in open_scores.judged_scores(records)
-        for group, value in record["groups"].items()
-    )
-    for (group, value), part in open_scores.judge_breakdown(records).items():
-        yield Row(f"{group}: {value}", sizes[group, value], *part)
 
 
 def grounded_rows(records: Sequence[Record]) -> Iterator[Row]:
