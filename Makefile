@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # No test may reach a model hub; a machine without one fails fast instead of waiting.
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
-.PHONY: setup demo test fast lint format sample clean
+.PHONY: setup browser demo test fast lint format sample clean
 
 setup: $(READY)
 
@@ -15,6 +15,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(READY)
+
+# The tests of pages need it, and skip without; needs root and Debian's packages.
+browser:
+	command -v chromium > /dev/null || (apt-get update && apt-get install -y chromium)
 
 demo: $(READY)
 	$(OFFLINE) $(BIN)/python -m procedural_evals.cli demo
