@@ -11,17 +11,15 @@ from types import ModuleType
 from procedural_evals import commands
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"{commands.__name__}.{name.replace('-', '_')}")
+def _module(package: ModuleType, name: str) -> ModuleType:
+    return import_module(f"{package.__name__}.{name.replace('-', '_')}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="procedural-evals", description="Benchmarks of procedural video understanding."
-    )
+def _parser(package: ModuleType, prog: str, description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description=description)
     chosen = parser.add_subparsers(dest="command", required=True)
-    for name in commands.NAMES:
-        module = _module(name)
+    for name in package.NAMES:
+        module = _module(package, name)
         module.configure(
             chosen.add_parser(
                 name, help=module.HELP, description=getattr(module, "DESCRIPTION", None)
@@ -30,22 +28,38 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 2 for a wrong argument or a missing file."""
-    parser = _parser()
+def run_command(
+    package: ModuleType, prog: str, description: str, arguments: Sequence[str] | None = None
+) -> int:
+    """Run one command of a package of commands, such as `procedural_evals.commands`.
+
+    The exit status is what the command returns, 2 for a wrong argument or a missing file, 130
+    after an interrupt.
+    """
+    parser = _parser(package, prog, description)
     options, rest = parser.parse_known_args(arguments)
-    module = _module(options.command)
+    module = _module(package, options.command)
     if rest and not getattr(module, "PASSES_ON", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         return int(module.execute(options, rest))
     except (ImportError, OSError, KeyError, ValueError, RuntimeError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
-        print(f"procedural-evals {options.command}: {message}", file=sys.stderr)
+        print(f"{prog} {options.command}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 2 for a wrong argument or a missing file."""
+    return run_command(
+        commands,
+        prog="procedural-evals",
+        description="Benchmarks of procedural video understanding.",
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":
