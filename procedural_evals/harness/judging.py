@@ -15,7 +15,9 @@ The judge is chosen by `$PROCEDURAL_EVALS_JUDGE` (or `procedural-evals run --jud
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -114,11 +116,27 @@ class Verdicts:
         return "; ".join(f"{j.judge}: {j.reason}" for j in lacking)
 
 
+_KEPT: ContextVar[Verdicts | None] = ContextVar("kept verdicts", default=None)
+
+
+@contextmanager
+def kept_verdicts(verdicts: Verdicts) -> Iterator[None]:
+    """Scores within are made from these verdicts: no judge is chosen, and none is asked."""
+    before = _KEPT.set(verdicts)
+    try:
+        yield
+    finally:
+        _KEPT.reset(before)
+
+
 def judge_records(records: Sequence[Record]) -> Verdicts:
     """The chosen judges' verdicts on the answered records, all of one rubric.
 
     Replies are kept on disk, so asking again for the same records costs nothing.
     """
+    kept = _KEPT.get()
+    if kept is not None:
+        return kept
     answered = answered_records(records)
     if not answered:
         return Verdicts((), {})

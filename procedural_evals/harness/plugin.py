@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from procedural_evals import folders
+from procedural_evals.harness import versions
 
 _NAME = re.compile(r"^(?:task|group):\s*([\w.-]+)\s*$", re.MULTILINE)
 
@@ -24,6 +25,7 @@ def register() -> list[Any]:
 
     _index_our_tasks()
     _fail_at_once()
+    _record_versions()
     return [
         ModelManifest(
             "procedural_baseline",
@@ -90,3 +92,22 @@ def _fail_at_once() -> None:
     retrying = getattr(ConfigurableTask.download, "retry", None)
     if isinstance(retrying, tenacity.BaseRetrying):
         retrying.retry = tenacity.retry_if_exception(lambda error: not isinstance(error, final))
+
+
+def _record_versions() -> None:
+    """The results file says for each of our tasks which versions of which packages made it."""
+    from lmms_eval.api.task import ConfigurableTask
+
+    original = ConfigurableTask.dump_config
+    if hasattr(original, "_knows_procedural_evals"):
+        return
+
+    @wraps(original)
+    def dump_config(self: Any) -> dict[str, Any]:
+        config: dict[str, Any] = original(self)
+        if config.get("task") in task_names():
+            config[versions.KEY] = versions.installed()
+        return config
+
+    dump_config._knows_procedural_evals = True  # type: ignore[attr-defined]
+    ConfigurableTask.dump_config = dump_config
