@@ -56,7 +56,11 @@ class ParsedChoice:
 
 
 def parse_choice(
-    text: str, letters: Sequence[str], options: Sequence[str] | None = None
+    text: str,
+    letters: Sequence[str],
+    options: Sequence[str] | None = None,
+    *,
+    explicit: bool = False,
 ) -> ParsedChoice:
     """The offered letter that a model's free text answers with, or None and why there is none.
 
@@ -64,6 +68,8 @@ def parse_choice(
         text: the reply, of any form and length; the time taken grows linearly with it.
         letters: the offered letters, different ones of A-Z or a-z; returned as they are written.
         options: the text of each letter's option, if replies may name an option by its words.
+        explicit: read rules 1 and 2 only, for replies that reason at length: a letter that a
+            chain of thought considers before it is cut off is no answer.
 
     Raises ValueError for letters or options that cannot be a question's; never for a reply.
 
@@ -73,6 +79,8 @@ def parse_choice(
     'B'
     >>> parse_choice("A and B", "ABCD").reason
     'several letters: A, B'
+    >>> parse_choice("Option A says that part 2", "ABCD", explicit=True).reason
+    'no explicit answer'
     """
     offer = offer_of(tuple(letters), None if options is None else tuple(options))
     if failed_request(text) is not None:
@@ -89,11 +97,11 @@ def parse_choice(
             return found
     reply = read(plain, offer)
     mark_claims(reply)
-    for rule in _LADDER:
+    for rule in _LADDER[:_EXPLICIT] if explicit else _LADDER:
         found = rule(reply)
         if found is not None:
             return found
-    return ParsedChoice(None, _why_nothing(reply))
+    return ParsedChoice(None, "no explicit answer" if explicit else _why_nothing(reply))
 
 
 # ---- the next turn, begun by the model itself ----
@@ -158,6 +166,7 @@ _LADDER: tuple[Callable[[Reply], ParsedChoice | None], ...] = (
     _one_option_named,
     _all_but_one_rejected,
 )
+_EXPLICIT = 2  # so many of them read what is said to be the answer; the others infer it
 
 
 def _outcome(reply: Reply, mentions: Iterable[Mention]) -> ParsedChoice:
