@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from pathlib import Path
@@ -84,6 +84,13 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
     @classmethod
     def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
         """Every media file that the benchmark's rows name, once, with its kind ("video", ...)."""
+        raise NotImplementedError
+
+    def video_file(self, row: Mapping[str, Any]) -> str:
+        """Where the row's video is looked for, as a path below $PROCEDURAL_EVALS_DATA.
+
+        It names the video in a published row whose video may not be passed on.
+        """
         raise NotImplementedError
 
     @classmethod

@@ -7,7 +7,7 @@ load_dataset("dyad", "steps_sample")    simulated, embedded; also mode_sample, r
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,9 +102,13 @@ class Dyad(BenchmarkBuilder):
         """The ego video of each session, and the reference picture."""
         corpus = load_corpus(folder, strict=False)
         for session in corpus.sessions:
-            yield "video", sources.find_media(folder, [rows.video_file(session)])
+            yield "video", sources.find_media(folder, [rows.video_file(session.id)])
         if corpus.task.reference_image is not None:
             yield "parts image", sources.find_media(folder, [corpus.task.reference_image])
+
+    def video_file(self, row: Mapping[str, Any]) -> str:
+        """The session's video below $PROCEDURAL_EVALS_DATA."""
+        return f"{self.NAME}/{rows.video_file(row['session'])}"
 
     @classmethod
     def deviations(cls, folder: Path) -> list[str]:
@@ -177,7 +181,7 @@ class Dyad(BenchmarkBuilder):
 def _video(corpus: Corpus, session: Session) -> tuple[str | None, list[str]]:
     """Path of the session's video where it may be shown, and what is wrong with it otherwise."""
     problems: list[str] = []
-    path = checked_video(sources.find_media(corpus.root, [rows.video_file(session)]), problems)
+    path = checked_video(sources.find_media(corpus.root, [rows.video_file(session.id)]), problems)
     reason = media.video_problem(session) if path is not None else None
     if reason is not None:
         problems.append(f"video not on the session's clock: {reason}")

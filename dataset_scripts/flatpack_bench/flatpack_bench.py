@@ -4,10 +4,12 @@ load_dataset("flatpack-bench")                       trimmed video
 load_dataset("flatpack-bench", "keyframes")          annotated frames only
 load_dataset("flatpack-bench", "shuffled_seed42")    parts re-labelled (any seed that is there)
 load_dataset("flatpack-bench", "sample")             simulated, embedded
+load_dataset("flatpack-bench", orders=5)             each question in five orders of its options
+load_dataset("flatpack-bench", draw_labels=False)    visual prompts without numbers
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from procedural_evals.layouts.flatpack_bench import (
     TEMPLATES,
     FlatPackLayout,
     media_files,
+    video_paths,
 )
 from procedural_evals.visual_prompt import PromptStyle, draw_visual_prompt
 
@@ -40,6 +43,7 @@ FEATURES = datasets.Features(
         "options": datasets.List(datasets.Value("string")),
         "answer": datasets.Value("int32"),
         "answer_letter": datasets.Value("string"),
+        "option_order": datasets.List(datasets.Value("int32")),
         "furniture": datasets.Value("string"),
         "video_id": datasets.Value("string"),
         "video_variant": datasets.Value("string"),
@@ -61,6 +65,7 @@ FEATURES = datasets.Features(
         ),
         "video": datasets.Video(decode=False),
         "visual_prompts": datasets.List(datasets.Image()),
+        "prompt_style": datasets.Value("string"),
         "problems": datasets.List(datasets.Value("string")),
         "revision": datasets.Value("string"),
     }
@@ -69,19 +74,26 @@ FEATURES = datasets.Features(
 
 @dataclass
 class FlatPackBenchConfig(BenchmarkConfig):
-    """Which video, which labelling of the parts, and what a visual prompt shows."""
+    """Which video, which labelling of the parts, orders of the options, what a prompt shows."""
 
     variant: str = "trimmed"
     shuffle_seed: int | None = None
     draw_labels: bool = True
     draw_boundaries: bool = True
     draw_masks: bool = True
+    colours: str = "contrast"
+    font_size: int = PromptStyle.font_size
+    orders: int = 1
 
     @property
     def style(self) -> PromptStyle:
         """The style in which the visual prompts are drawn."""
         return PromptStyle(
-            labels=self.draw_labels, boundaries=self.draw_boundaries, masks=self.draw_masks
+            labels=self.draw_labels,
+            boundaries=self.draw_boundaries,
+            masks=self.draw_masks,
+            colours=self.colours,
+            font_size=self.font_size,
         )
 
 
@@ -112,6 +124,11 @@ class FlatPackBench(BenchmarkBuilder):
         """Both videos of every question, and the frames its visual prompts are drawn from."""
         yield from media_files(folder)
 
+    def video_file(self, row: Mapping[str, Any]) -> str:
+        """The row's video below $PROCEDURAL_EVALS_DATA."""
+        place = f"{row['furniture']}/{row['video_id']}"
+        return f"{self.NAME}/{video_paths(place, row['video_variant'])[0]}"
+
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(
             description=__doc__,
@@ -122,7 +139,9 @@ class FlatPackBench(BenchmarkBuilder):
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         source = self.source()
-        layout = FlatPackLayout(source.folder, self.config.variant, self.config.shuffle_seed)
+        layout = FlatPackLayout(
+            source.folder, self.config.variant, self.config.shuffle_seed, self.config.orders
+        )
         # Read here: an error in a generator would reach the user as "an error occurred". As a list
         # the rows are shared out when several processes build the pictures (num_proc=).
         rows = list(layout.rows())
@@ -147,6 +166,7 @@ class FlatPackBench(BenchmarkBuilder):
                 columns
                 | {
                     "visual_prompts": pictures,
+                    "prompt_style": str(prompts.style),
                     "video": video,
                     "problems": problems,
                     "revision": revision,

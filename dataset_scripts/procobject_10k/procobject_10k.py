@@ -6,7 +6,7 @@ load_dataset("procobject-10k", "sample")     simulated, embedded
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,11 @@ class ProcObject10K(BenchmarkBuilder):
     def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
         """Every recording that a question of either split names."""
         yield from media_files(folder)
+
+    def video_file(self, row: Mapping[str, Any]) -> str:
+        """The row's recording below $PROCEDURAL_EVALS_DATA."""
+        folder = self.NAME if self.config.excerpt else f"{self.NAME}/videos"
+        return f"{folder}/{row['video_path']}"
 
     def _info(self) -> datasets.DatasetInfo:
         return datasets.DatasetInfo(

@@ -5,9 +5,10 @@ load_dataset("promqa-assembly", view="C10118_rgb")      any of Assembly101's twe
 load_dataset("promqa-assembly", "sample")               simulated, embedded
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import datasets
 
@@ -59,6 +60,10 @@ $PROCEDURAL_EVALS_DATA/assembly101-mistakes
     def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
         """Recordings, step annotations and parts pictures of all questions."""
         yield from media_files(folder)
+
+    def video_file(self, row: Mapping[str, Any]) -> str:
+        """The row's recording below $PROCEDURAL_EVALS_DATA."""
+        return f"{assembly101.RECORDINGS}/{row['sequence']}/{row['view']}.mp4"
 
     @classmethod
     def beside(cls, folder: Path) -> list[Path]:

@@ -5,8 +5,9 @@ load_dataset("promqa-cooking")
 The columns are those of promqa-assembly: `toy` is the recipe, `sequence` the recording.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import datasets
 
@@ -40,6 +41,10 @@ class PromqaCooking(OpenQuestionBuilder):
     def media(cls, folder: Path) -> Iterator[tuple[str, sources.Media]]:
         """The recording of every question."""
         yield from media_files(folder)
+
+    def video_file(self, row: Mapping[str, Any]) -> str:
+        """The row's recording below $PROCEDURAL_EVALS_DATA, in the smallest size."""
+        return f"{RECORDINGS}/gopro/resolution_360p/{row['sequence']}_360p.mp4"
 
     @classmethod
     def beside(cls, folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from procedural_evals.dyad import layout
-from procedural_evals.dyad.records import Corpus, Session
+from procedural_evals.dyad.records import Corpus
 from procedural_evals.dyad.response import (
     ContextStep,
     PastIntervention,
@@ -31,9 +31,9 @@ VALIDATION = "validation"
 SPLITS = {DEVELOPMENT: VALIDATION, TEST: TEST}
 
 
-def video_file(session: Session) -> str:
-    """The session's ego video, as a path below the data folder."""
-    return f"{layout.SESSIONS}/{session.id}/{layout.VIDEO}"
+def video_file(session: str) -> str:
+    """The ego video of the session with this id, as a path below the data folder."""
+    return f"{layout.SESSIONS}/{session}/{layout.VIDEO}"
 
 
 def step_rows(corpus: Corpus) -> dict[str, list[Row]]:

@@ -25,6 +25,7 @@ import yaml
 
 from procedural_evals import sources
 from procedural_evals.layouts import promqa
+from procedural_evals.option_orders import LETTERS, option_orders, reordered
 
 TASKS = {
     "tracking": "track",
@@ -71,21 +72,32 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class FlatPackLayout:
     """One folder in the authors' layout, for one video variant and one labelling of the parts.
 
+    With `orders` above 1 each question comes several times, its options in another order each time
+    (`option_orders`); the last part of the id counts them, as in the authors' ids.
+
     Args:
         folder: the folder that holds `questions/` and the others.
         variant: "trimmed" (the video without title cards) or "keyframes" (annotated frames only).
         shuffle_seed: the authors' re-labelling of the parts, or None for the first labelling.
+        orders: the most orders in which a question's options are put, the published one first.
     """
 
     def __init__(
-        self, folder: Path, variant: str = "trimmed", shuffle_seed: int | None = None
+        self,
+        folder: Path,
+        variant: str = "trimmed",
+        shuffle_seed: int | None = None,
+        orders: int = 1,
     ) -> None:
         """Check the arguments; nothing is read yet."""
         if variant not in VARIANTS:
             raise ValueError(f"variant: {variant!r} is not one of {', '.join(VARIANTS)}")
+        if type(orders) is not int or orders < 1:
+            raise ValueError(f"orders: {orders!r}; a whole number of at least 1 is needed")
         self.folder = folder
         self.variant = variant
         self.shuffle_seed = shuffle_seed
+        self.orders = orders
         self._masks = lru_cache(maxsize=8)(self._read_masks)
         self._parts = lru_cache(maxsize=None)(self._read_parts)
         self._video = lru_cache(maxsize=None)(self._find_video)
@@ -105,7 +117,7 @@ class FlatPackLayout:
         return sorted(int(seed) for seed in seeds if seed.isdecimal())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dict a question, in the file's order; media as `sources.Media`.
+        """One dict a question and order, in the file's order; media as `sources.Media`.
 
         Raises FileNotFoundError when there are no questions, ValueError for a line that cannot be
         read; both name the file. Masks and media that are missing are named in `problems`.
@@ -130,7 +142,7 @@ class FlatPackLayout:
                     reason = f"no {error}" if isinstance(error, KeyError) else str(error)
                     raise ValueError(f"{file}, line {number}: {reason}") from error
                 seen[row["id"]] = number
-                yield row
+                yield from _in_orders(row, self.orders)
 
     def _row(self, record: Mapping[str, Any]) -> dict[str, Any]:
         question = record["question"]
@@ -165,7 +177,8 @@ class FlatPackLayout:
             "question": question["raw_qstr"],
             "options": options,
             "answer": answer,
-            "answer_letter": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[answer],
+            "answer_letter": LETTERS[answer],
+            "option_order": list(range(len(options))),
             "furniture": f"{category}/{furniture}",
             "video_id": video_id,
             "video_variant": self.variant,
@@ -242,22 +255,27 @@ class FlatPackLayout:
         return record["annotated_semantics"], sorted(pairs, key=lambda p: tuple(map(_number, p)))
 
     def _find_video(self, place: str) -> sources.Media:
-        video_id = place.rsplit("/", 1)[-1]
-        return sources.find_media(
-            self.folder,
-            [
-                "/".join(part for part in ("videos", variant, sampling, place) if part)
-                + f"/{video_id}.mp4"
-                for sampling in SAMPLINGS
-                for variant in VARIANTS[self.variant]
-            ],
-        )
+        return sources.find_media(self.folder, video_paths(place, self.variant))
 
     def find_frame(self, place: str, frame: int) -> sources.Media:
         """The picture of one frame, from which its visual prompt is drawn."""
         return sources.find_media(
             self.folder, [f"rgb-frames/{place}/{frame}.{ext}" for ext in ("jpg", "png")]
         )
+
+
+def video_paths(place: str, variant: str) -> list[str]:
+    """Where a video may lie below the folder, the authors' own layout first.
+
+    >>> video_paths("Bench/a/b", "trimmed")[0]
+    'videos/trimmed-videos/fps-1/Bench/a/b/b.mp4'
+    """
+    video_id = place.rsplit("/", 1)[-1]
+    return [
+        "/".join(part for part in ("videos", folder, sampling, place) if part) + f"/{video_id}.mp4"
+        for sampling in SAMPLINGS
+        for folder in VARIANTS[variant]
+    ]
 
 
 def parts_path(furniture: str) -> str:
@@ -283,6 +301,22 @@ def media_files(folder: Path) -> Iterator[tuple[str, sources.Media]]:
                 if media.candidates not in seen:
                     seen.add(media.candidates)
                     yield kind, media
+
+
+def _in_orders(row: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
+    """The row as it is, then with its options in other orders, each under an id of its own."""
+    yield row
+    stem, _, first = row["id"].rpartition("/")
+    orders = option_orders(row["options"], count, row["id"])
+    for number, order in enumerate(orders[1:], 1):
+        yield row | {
+            "id": f"{stem}/{int(first) + number if first.isdecimal() else f'{first}+{number}'}",
+            "options": reordered(row["options"], order),
+            "answer": order.index(row["answer"]),
+            "answer_letter": LETTERS[order.index(row["answer"])],
+            "option_order": list(order),
+            "problems": list(row["problems"]),
+        }
 
 
 def _frame(value: Any) -> int:
