@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import hub_server
 
 # A first import (OpenCV, PyAV) on a busy machine takes longer than hypothesis' 200 ms.
 settings.register_profile("project", deadline=None)
@@ -35,3 +38,14 @@ def shared() -> Path:
     if folder is None:
         pytest.skip("no real data: put it in ../shared or set PROCEDURAL_EVALS_TEST_DATA")
     return folder
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[hub_server.Hub]:
+    """A local Hub that the test's own process may reach: see tests/hub_server.py."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    with hub_server.running(tmp_path / "hub") as server:
+        yield server

@@ -1,0 +1,1 @@
+"""The parts of the local Hub: what it stores, what it answers, how it misbehaves."""
