@@ -29,7 +29,8 @@ ITEMS_FILE = "items.jsonl"
 #: Packages whose versions every submission names.
 NEEDED_VERSIONS = ("procedural-evals", "lmms-eval")
 
-_REPO_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+#: ORG/NAME.
+REPO_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -44,8 +45,8 @@ class Breakdown:
     label: str
     n: int
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,8 @@ class Submission:
         scale: lowest and highest possible value.
         model: repository of the model, ORG/NAME.
         date: when the run was made, ISO 8601.
-        value, low, high: the number with the ends of its 95 % interval, in the unit of `scale`.
+        value, low, high: the number with the ends of its 95 % interval, in the unit of `scale`; the
+            ends are None for a number that has no interval.
         n: how many items the number rests on.
         rows: the number by kind of question, and so on; without the headline.
         items, answered, failed: how many items there are, were answered, and were not.
@@ -93,8 +95,8 @@ class Submission:
     model: str
     date: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
     rows: tuple[Breakdown, ...]
     items: int
@@ -204,7 +206,7 @@ def _problems(given: Submission) -> Iterator[str]:
         if not _NAME.fullmatch(str(getattr(given, name))):
             yield f"{name} {getattr(given, name)!r} is no name"
     for name in ("dataset", "model", "traces_repo"):
-        if not _REPO_ID.fullmatch(str(getattr(given, name))):
+        if not REPO_ID.fullmatch(str(getattr(given, name))):
             yield f"{name} {getattr(given, name)!r} is no repository, ORG/NAME"
     for name in ("revision", "metric", "model_name"):
         if not isinstance(getattr(given, name), str) or not getattr(given, name):
@@ -224,19 +226,21 @@ def _problems(given: Submission) -> Iterator[str]:
 
 
 def _wrong_numbers(given: Submission) -> Iterator[str]:
-    numbers = (*given.scale, given.value, given.low, given.high)
+    lines = [Breakdown("", given.n, given.value, given.low, given.high), *given.rows]
+    numbers = [*given.scale, *(number for row in lines for number in _numbers(row))]
     if len(given.scale) != 2 or not all(_finite(number) for number in numbers):
         yield f"scale, value, low and high have to be numbers: {numbers}"
         return
     bottom, top = given.scale
     if not bottom < top:
         yield f"scale {given.scale}: the lowest value comes first"
-    lines = [Breakdown("", given.n, given.value, given.low, given.high), *given.rows]
     for row in lines:
         label = f" of {row.label}" if row.label else ""
         if not bottom <= row.value <= top:
             yield f"value{label} {row.value} outside its scale, {bottom:g} to {top:g}"
-        if not row.low <= row.high:
+        if (row.low is None) != (row.high is None):
+            yield f"interval{label} [{row.low}, {row.high}] has one end only"
+        elif row.low is not None and row.high is not None and not row.low <= row.high:
             yield f"interval{label} [{row.low}, {row.high}] ends before it begins"
         if type(row.n) is not int or row.n < 1:
             yield f"n{label} {row.n!r}: at least 1 item is needed"
@@ -249,6 +253,11 @@ def _wrong_numbers(given: Submission) -> Iterator[str]:
         rate = getattr(given, name)
         if rate is not None and not (_finite(rate) and 0 <= rate <= 100):
             yield f"{name} {rate!r} outside 0 to 100"
+
+
+def _numbers(row: Breakdown) -> list[object]:
+    ends = (row.low, row.high)
+    return [row.value, *(end for end in ends if end is not None)]
 
 
 def _finite(value: object) -> bool:

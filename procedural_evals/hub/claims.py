@@ -1,0 +1,187 @@
+"""A claim: one task of a run that wants to be on a leaderboard, and what it can be checked against.
+
+Nothing that a results folder says is taken on trust. Every record is made anew from its reply and
+the dataset's own row, and every number from the records; `refusals` compares.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from procedural_evals.harness import results
+from procedural_evals.harness.judging import (
+    JUDGE_VARIABLE,
+    NO_JUDGE,
+    Verdicts,
+    judge_records,
+    kept_verdicts,
+)
+from procedural_evals.harness.records import Record, open_answers
+from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
+from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
+from procedural_evals.judge.base import Judgement
+from procedural_evals.prompts import PROMPTS_VARIABLE
+
+LEXICAL = "lexical"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One task of a run under a model's name.
+
+    Attributes:
+        run: the run that the task is part of.
+        task: the task of lmms-eval.
+        model: repository of the model, ORG/NAME.
+        simulated: whether the submitter says that the questions are simulated.
+        verdicts: what the judges said, for open answers.
+        rows: the dataset's rows by id, as they are on this machine; None, with the reason in
+            `rows_problem`, when they cannot be read.
+    """
+
+    run: results.Run
+    task: str
+    model: str
+    simulated: bool
+    verdicts: Verdicts
+    rows: Mapping[str, Mapping[str, Any]] | None
+    rows_problem: str = ""
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of the task's items."""
+        return self.run.records[self.task]
+
+    @property
+    def targets(self) -> list[BenchmarkTask]:
+        """The leaderboards' numbers that the task gives."""
+        return of_lmms_task(self.task)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The task's part of the results file."""
+        found: Mapping[str, Any] = self.run.results["configs"][self.task]
+        return found
+
+    @property
+    def run_config(self) -> Mapping[str, Any]:
+        """The arguments of the run."""
+        found: Mapping[str, Any] = self.run.results.get("config", {})
+        return found
+
+    def stated(self, metric: str) -> Any:
+        """The number that the results file states."""
+        return self.run.results["results"].get(self.task, {}).get(f"{metric},none")
+
+    @cached_property
+    def remade(self) -> dict[str, Record]:
+        """The records made anew from the replies, by id; only of items that the dataset has."""
+        if self.rows is None:
+            return {}
+        protocol = protocol_of(self.task)
+        with shipped_prompts():
+            return {
+                record["id"]: protocol.record(
+                    {**self.rows[record["id"]], "problems": []}, record["reply"]
+                )
+                for record in self.records
+                if record["id"] in self.rows and "reply" in record
+            }
+
+    def recomputed(self, metric: str) -> float:
+        """The number made anew from the records, by the task's own function."""
+        with kept_verdicts(self.verdicts):
+            return float(aggregations(self.task)[metric](self.records))
+
+
+@contextmanager
+def shipped_prompts() -> Iterator[None]:
+    """Templates and rubrics within are the package's own, whatever the environment says."""
+    before = os.environ.pop(PROMPTS_VARIABLE, None)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[PROMPTS_VARIABLE] = before
+
+
+def claim(run: results.Run, task: str, model: str, simulated: bool = False) -> Claim:
+    """The claim of a run's task, with its dataset's rows and its judges' verdicts.
+
+    Raises JudgeUnreachable when verdicts are lacking and the judge cannot be asked.
+    """
+    rows, problem = _rows(task, run.records[task])
+    return Claim(run, task, model, simulated, verdicts_of(run, task), rows, problem)
+
+
+def verdicts_of(run: results.Run, task: str) -> Verdicts:
+    """The verdicts that lie beside the samples, or else the judge's, whose replies are kept.
+
+    `procedural-evals run` writes them; after a run by lmms_eval itself they are written here.
+    """
+    answers = open_answers(run.records[task])
+    if not answers:
+        return Verdicts((), {})
+    file = results.judgements_file(run, task)
+    if not file.is_file():
+        chosen = {str(record.get("judge") or NO_JUDGE) for record in answers}
+        before = os.environ.get(JUDGE_VARIABLE)
+        os.environ[JUDGE_VARIABLE] = chosen.pop() if len(chosen) == 1 else NO_JUDGE
+        try:
+            verdicts = judge_records(answers)
+        finally:
+            if before is None:
+                del os.environ[JUDGE_VARIABLE]
+            else:
+                os.environ[JUDGE_VARIABLE] = before
+        results.write_judgements(run, task, verdicts)
+        return verdicts
+    return read_verdicts(file)
+
+
+def read_verdicts(file: Path) -> Verdicts:
+    """The verdicts in a judgements file; ValueError with the line of one that cannot be read."""
+    rows: dict[str, tuple[Judgement, ...]] = {}
+    names: dict[str, None] = {}
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                judgement = Judgement(**entry | {"replies": tuple(entry["replies"])})
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{file}:{number}: no judgement: {error}") from None
+            rows[judgement.item] = (*rows.get(judgement.item, ()), judgement)
+            names[judgement.judge] = None
+    judges = [{"id": name, "comparable": not name.startswith(f"{LEXICAL}@")} for name in names]
+    return Verdicts(tuple(judges), rows)
+
+
+def _rows(task: str, records: Sequence[Record]) -> tuple[dict[str, dict[str, Any]] | None, str]:
+    """The rows that the task asks about, without their pictures; or None and why."""
+    import datasets
+    from datasets.exceptions import DatasetsError
+
+    config = task_file(task)
+    options = dict(config.get("dataset_kwargs") or {})
+    views = {record["view"] for record in records if "view" in record}
+    if len(views) == 1:
+        options["view"] = views.pop()
+    try:
+        rows = datasets.load_dataset(
+            config["dataset_path"],
+            config["dataset_name"],
+            split=config["test_split"],
+            **options,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, DatasetsError) as error:
+        cause = error.__cause__ or error
+        return None, f"{type(cause).__name__}: {' '.join(str(cause).split())}"
+    pictures = [name for name, feature in rows.features.items() if "Image(" in repr(feature)]
+    return {str(row["id"]): row for row in rows.remove_columns(pictures)}, ""

@@ -1,0 +1,259 @@
+"""What a leaderboard refuses, and why: every reason that holds is named, not only the first.
+
+A reason is one sentence that names the value and the way out. `CHECKS` holds one function a kind of
+reason; each yields the reasons that a claim gives.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from procedural_evals.harness import versions
+from procedural_evals.harness.records import open_answers
+from procedural_evals.hub.claims import LEXICAL, Claim
+from procedural_evals.hub.rereading import reread
+from procedural_evals.hub.submission import NEEDED_VERSIONS, REPO_ID
+
+#: How far a stated number may lie from the recomputed one, in points: rounding alone.
+TOLERANCE = 1e-6
+
+# Names that stand in documentation for somebody's own.
+_PLACEHOLDER = re.compile(
+    r"(org|your[-_]?\w*|my[-_]?org|user(name)?|owner|namespace)/.*"
+    r"|.*/(name|model|my[-_]?model|your[-_]?\w*|model[-_]?name)|\.\.\..*",
+    re.IGNORECASE,
+)
+# A judge whose weights a name pins: a dated snapshot, or open weights under ORG/NAME.
+_DATED = re.compile(r"20\d\d-?[01]\d-?[0-3]\d")
+# Policies of the baseline that look at the answers.
+_READS_ANSWERS = ("oracle", "ungrounded")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A kind of reason, and the reason in words."""
+
+    kind: str
+    reason: str
+
+    def __str__(self) -> str:
+        """As printed.
+
+        >>> print(Refusal("partial run", "--limit 8"))
+        partial run: --limit 8
+        """
+        return f"{self.kind}: {self.reason}"
+
+
+def refusals(claim: Claim) -> list[Refusal]:
+    """All reasons to refuse the claim; none when it may go onto its leaderboard."""
+    return [Refusal(kind, reason) for kind, check in CHECKS for reason in check(claim)]
+
+
+def _model_name(claim: Claim) -> Iterator[str]:
+    if not REPO_ID.fullmatch(claim.model):
+        yield f"--model {claim.model!r} is no repository of the Hub, ORG/NAME"
+    elif _PLACEHOLDER.fullmatch(claim.model):
+        yield f"--model {claim.model} is a placeholder; name the model's own repository"
+
+
+def _another_model(claim: Claim) -> Iterator[str]:
+    named = model_argument(str(claim.run_config.get("model_args")), "pretrained", "model")
+    if REPO_ID.fullmatch(named) and REPO_ID.fullmatch(claim.model) and named != claim.model:
+        yield f"the run was made with {named}, and --model says {claim.model}"
+
+
+def model_argument(arguments: str, *names: str) -> str:
+    """The value of the first of these names in lmms-eval's model arguments; "" without one.
+
+    >>> model_argument("pretrained=Qwen/Qwen2.5-VL-7B-Instruct,batch_size=1", "pretrained")
+    'Qwen/Qwen2.5-VL-7B-Instruct'
+    """
+    given = dict(part.split("=", 1) for part in arguments.split(",") if "=" in part)
+    return next((given[name] for name in names if name in given), "")
+
+
+def _no_leaderboard(claim: Claim) -> Iterator[str]:
+    if not claim.targets:
+        yield f"{claim.task} is on no leaderboard"
+
+
+def _simulated(claim: Claim) -> Iterator[str]:
+    ours = any(target.simulated for target in claim.targets)
+    if ours and not claim.simulated:
+        yield (
+            f"{claim.task} asks about simulated video, which says nothing about real video; "
+            "--simulated submits it under the sample's own task id"
+        )
+    if claim.simulated and claim.targets and not ours:
+        yield f"--simulated was given, and {claim.task} asks about real video; leave it out"
+    if not ours and any(str(r.get("revision")).startswith("sample:") for r in claim.records):
+        yield f"the records of {claim.task} are of the embedded sample"
+
+
+def _partial(claim: Claim) -> Iterator[str]:
+    for argument, neutral in (("limit", (None,)), ("offset", (None, 0))):
+        if claim.run_config.get(argument) not in neutral:
+            yield f"the run had --{argument} {claim.run_config[argument]}; run the whole task"
+    counts = claim.run.results.get("n-samples", {}).get(claim.task, {})
+    if counts.get("effective") != counts.get("original"):
+        yield f"{counts.get('effective')} of {counts.get('original')} items were run"
+    ids = Counter(str(record["id"]) for record in claim.records)
+    if repeated := [item for item, count in ids.items() if count > 1]:
+        yield f"{_some(repeated)} scored more than once"
+    if claim.rows is None:
+        return
+    if missing := [item for item in claim.rows if item not in ids]:
+        yield f"{len(missing)} of {len(claim.rows)} items have no record: {_some(missing)}"
+    if unknown := [item for item in ids if item not in claim.rows]:
+        yield f"{_some(unknown)} not among the dataset's {len(claim.rows)} items"
+
+
+def _unchecked(claim: Claim) -> Iterator[str]:
+    if claim.rows is None and claim.targets:
+        yield (
+            f"the dataset's rows cannot be read here, so that nothing can be compared with them "
+            f"({claim.rows_problem}); submit from a machine that has the data"
+        )
+
+
+def _failed(claim: Claim) -> Iterator[str]:
+    failed = [r for r in claim.records if r.get("failure") is not None]
+    if failed:
+        yield (
+            f"{len(failed)} of {len(claim.records)} items were not answered, the first because: "
+            f"{failed[0]['failure']} ({failed[0]['id']}); run them again"
+        )
+
+
+def _unjudged(claim: Claim) -> Iterator[str]:
+    if not open_answers(claim.records):
+        return
+    if not claim.verdicts.judges:
+        yield "no judge was asked; run with --judge MODEL or MODEL@http://HOST/v1"
+        return
+    lacking = [
+        str(r["id"])
+        for r in open_answers(claim.records)
+        if r.get("failure") is None and claim.verdicts.score(r["id"]) is None
+    ]
+    if lacking:
+        reason = claim.verdicts.reason(lacking[0])
+        yield f"{len(lacking)} items are unjudged: {_some(lacking)} ({reason}); run again"
+
+
+def _judge(claim: Claim) -> Iterator[str]:
+    for judge in claim.verdicts.judges:
+        name = str(judge["id"]).split("|", 1)[0]
+        if not judge["comparable"]:
+            yield f"{name} compares words and is no judge whose scores compare; use --judge MODEL"
+        elif name.endswith("latest") or not (_DATED.search(name) or REPO_ID.fullmatch(name)):
+            yield (
+                f"the judge {name!r} is not pinned: nobody can know which weights answered. Name a "
+                "dated snapshot (gpt-4o-2024-11-20) or open weights (ORG/NAME)"
+            )
+    named = {str(record.get("judge")) for record in open_answers(claim.records)}
+    if named == {LEXICAL} and not claim.verdicts.judges:
+        yield "the run's judge was lexical, which compares words; use --judge MODEL"
+
+
+def _prompt(claim: Claim) -> Iterator[str]:
+    if claim.run_config.get("resolved_cli_args", {}).get(
+        "system_instruction"
+    ) or claim.run.results.get("system_instruction"):
+        yield "the run had a system instruction of its own"
+    if claim.run.results.get("n-shot", {}).get(claim.task):
+        yield f"the run showed {claim.run.results['n-shot'][claim.task]} solved examples"
+    if arguments.get("include_path"):
+        yield "the run read task files from --include_path, which may replace ours"
+
+
+def _mixed(claim: Claim) -> Iterator[str]:
+    for name in _ONE_A_RUN:
+        values = {str(record[name]) for record in claim.records if name in record}
+        if len(values) > 1:
+            yield f"records of several kinds in one task: {name} {', '.join(sorted(values))}"
+
+
+_ONE_A_RUN = (
+    "revision",
+    "parser",
+    "frame_plan",
+    "decoder",
+    "decoding",
+    "encoder",
+    "judge",
+    "rubric",
+    "view",
+)
+
+
+def _frames(claim: Claim) -> Iterator[str]:
+    if claim.run_config.get("model") == "procedural_baseline":
+        return  # it looks at nothing
+    unseen = [r for r in claim.records if "frame_plan" in r and not r.get("frame_times")]
+    if unseen:
+        yield f"{_some(str(r['id']) for r in unseen)}: no times of the frames that were shown"
+
+
+def _looked(claim: Claim) -> Iterator[str]:
+    policy = model_argument(str(claim.run_config.get("model_args")), "policy")
+    known = claim.run_config.get("model") == "procedural_baseline" and policy in _READS_ANSWERS
+    if known and not claim.simulated:
+        yield f"policy={policy} reads the answers"
+
+
+def _score(claim: Claim) -> Iterator[str]:
+    for target in claim.targets:
+        for metric in (target.metric, f"{target.metric}_low", f"{target.metric}_high"):
+            stated = claim.stated(metric)
+            if stated is None and metric != target.metric:
+                continue
+            try:
+                made = claim.recomputed(metric)
+            except (KeyError, TypeError, ValueError) as error:
+                yield f"{metric} cannot be computed from the records: {error}"
+                continue
+            if not isinstance(stated, int | float) or not math.isfinite(stated):
+                yield f"{metric} is stated as {stated!r}"
+            elif not abs(made - stated) <= TOLERANCE:
+                yield f"{metric} is stated as {stated:.4f}; the records give {made:.4f}"
+
+
+def _versions(claim: Claim) -> Iterator[str]:
+    stated = claim.config.get(versions.KEY) or {}
+    if lacking := [name for name in NEEDED_VERSIONS if not stated.get(name)]:
+        yield (
+            f"the results file does not say which {' and '.join(lacking)} made it; run again with "
+            "this package installed"
+        )
+
+
+def _some(items: Iterable[str]) -> str:
+    shown = list(items)
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return ", ".join(shown[:3]) + more
+
+
+CHECKS: tuple[tuple[str, Callable[[Claim], Iterator[str]]], ...] = (
+    ("model", _model_name),
+    ("another model", _another_model),
+    ("no leaderboard", _no_leaderboard),
+    ("simulated", _simulated),
+    ("partial run", _partial),
+    ("unchecked", _unchecked),
+    ("failed items", _failed),
+    ("unjudged items", _unjudged),
+    ("judge", _judge),
+    ("prompt", _prompt),
+    ("mixed", _mixed),
+    ("frames", _frames),
+    ("answers read", _looked),
+    ("records", reread),
+    ("score", _score),
+    ("versions", _versions),
+)
