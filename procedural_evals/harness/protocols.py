@@ -234,6 +234,7 @@ class Protocol:
             "template": template,
             "revision": doc["revision"],
             "failure": self.failure(doc, reply),
+            "shown": list(self.columns),
             **({"view": doc["view"]} if isinstance(doc.get("view"), str) else {}),
             **self._frames_record(times),
         }

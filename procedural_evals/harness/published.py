@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -25,20 +25,3 @@ def card_of(task: str) -> Card | None:
             card: Card = yaml.safe_load(file.read_text(encoding="utf-8"))
             return card
     return None
-
-
-def aligned(titles: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table as text: the first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for line in (titles, *lines)
-    )
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    """A number of a table; a dash where there is none."""
-    return "-" if value is None else f"{value:.{digits}f}"

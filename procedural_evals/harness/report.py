@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from procedural_evals.harness import open_scores, results, summaries
 from procedural_evals.harness.judging import JUDGE_VARIABLE, NO_JUDGE, judge_records
-from procedural_evals.harness.published import Card, aligned, card_of, number
+from procedural_evals.harness.published import Card, card_of
 from procedural_evals.harness.records import Record, answered_records, open_answers
 from procedural_evals.harness.similarity import similarity_of
+from procedural_evals.harness.table_row import Table, number
 from procedural_evals.scores.uncertainty import bootstrap_mean
 
 OURS = "this run"
@@ -27,14 +29,14 @@ def report(path: Path, encoder: str | None = None) -> str:
     `encoder` is for similarities, instead of the one that the run recorded.
     """
     run = results.load_run(path)
-    _use_judge_of(run)
+    use_judge_of(run)
     parts = [f"{run.model}\n{run.path}"]
     for task, records in run.records.items():
         parts.append("\n".join([task, *_task_lines(task, records, run.expected(task), encoder)]))
     return "\n\n".join(parts)
 
 
-def _use_judge_of(run: results.Run) -> None:
+def use_judge_of(run: results.Run) -> None:
     """Ask the judge that the run recorded, unless another one was chosen; its replies are kept."""
     recorded = {r.get("judge") for records in run.records.values() for r in open_answers(records)}
     judge = recorded.pop() if len(recorded) == 1 else None
@@ -56,24 +58,49 @@ def _task_lines(
     for judge, grades in open_scores.mean_grades(judged).items():
         means = ", ".join(f"{name} {mean:.2f}" for name, mean in grades.items())
         yield f"  mean grades by {judge}: {means}"
+    beside = published_beside(task, records, encoder)
+    yield from (f"  {note}" for note in beside.notes)
+    if beside.grounded:
+        yield from (f"\n{table.text()}" for table in beside.tables)
+        yield from answering_gap(answered, encoder)
+    else:
+        yield from (table.text() for table in beside.tables)
+    if beside.source:
+        yield f"  published: {beside.source}"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Published results with the run's own below them, and what to know before comparing."""
+
+    notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    source: str = ""
+    grounded: bool = False
+
+
+def published_beside(task: str, records: Sequence[Record], encoder: str | None = None) -> Beside:
+    """The published rows of the task's benchmark above this run's; none for simulated questions."""
+    answered = answered_records(records)
     card = card_of(task)
     if card is None or not answered:
-        return
+        return Beside()
     if any(str(record["revision"]).startswith("sample:") for record in answered):
-        yield "  simulated questions: not to be set beside published results"
-        return
+        return Beside(("simulated questions: not to be set beside published results",))
+    notes = []
     if task != card["benchmark"].replace("-", "_"):
-        yield f"  the published rows below are of the full protocol, not of {task}"
+        notes.append(f"the published rows below are of the full protocol, not of {task}")
+    judged = open_answers(answered)
     if judged and not all(judge["comparable"] for judge in judge_records(judged).judges):
-        yield "  the published rows below are by another kind of judge: not comparable"
-    if answered[0]["kind"] == "grounded":
-        yield from _grounded_beside(card, answered, encoder)
-    else:
-        yield from _beside(card, records)
-    yield f"  published: {card['source']['paper']}"
+        notes.append("the published rows below are by another kind of judge: not comparable")
+    grounded = answered[0]["kind"] == "grounded"
+    tables = (
+        tuple(_grounded_beside(card, answered, encoder)) if grounded else (_beside(card, records),)
+    )
+    return Beside(tuple(notes), tables, card["source"]["paper"], grounded)
 
 
-def _beside(card: Card, records: Sequence[Record]) -> Iterator[str]:
+def _beside(card: Card, records: Sequence[Record]) -> Table:
     """One line a published model, then this run's scores and their intervals."""
     ours = {row.label: row for row in summaries.rows(records)}
     columns = card["columns"]
@@ -85,10 +112,12 @@ def _beside(card: Card, records: Sequence[Record]) -> Iterator[str]:
     lines.append([OURS, *(number(row.score if row else None) for row in found)])
     lines.append(["", *(f"[{row.low:.1f}, {row.high:.1f}]" if row else "" for row in found)])
     short = [column.removeprefix("question_type: ") for column in columns]
-    yield aligned(["", *short], lines)
+    return Table(["", *short], lines)
 
 
-def _grounded_beside(card: Card, answered: Sequence[Record], encoder: str | None) -> Iterator[str]:
+def _grounded_beside(
+    card: Card, answered: Sequence[Record], encoder: str | None
+) -> Iterator[Table]:
     """Table 2 of ProcObject-10K: six columns for each kind of reasoning and for all."""
     for block, reasoning in GROUNDED_BLOCKS.items():
         members = [
@@ -103,8 +132,7 @@ def _grounded_beside(card: Card, answered: Sequence[Record], encoder: str | None
         values, intervals = grounded_columns(members, encoder)
         lines.append([f"{OURS} ({len(members)})", *(number(value) for value in values)])
         lines.append(["", *intervals])
-        yield f"\n{aligned([block.replace('_', '-'), *card['columns']], lines)}"
-    yield from _gap(answered, encoder)
+        yield Table([block.replace("_", "-"), *card["columns"]], lines)
 
 
 def grounded_columns(
@@ -138,7 +166,7 @@ def grounded_columns(
     return values, intervals
 
 
-def _gap(answered: Sequence[Record], encoder: str | None) -> Iterator[str]:
+def answering_gap(answered: Sequence[Record], encoder: str | None) -> Iterator[str]:
     """How much better a run answers than it shows why: judge in per cent minus IoU."""
     scores = open_scores.judged_scores(answered)
     judged = [record for record in answered if record["id"] in scores]

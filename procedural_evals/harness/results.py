@@ -57,12 +57,29 @@ def load_run(path: Path) -> Run:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such results file")
     results = json.loads(path.read_text(encoding="utf-8"))
-    prefix = path.name.removesuffix(RESULTS)
     records = {
-        task: _records(path.parent / f"{prefix}_samples_{task}.jsonl")
+        task: [_record(sample, file) for sample in _samples(file)]
         for task in results.get("configs", {})
+        for file in [samples_file(path, task)]
     }
     return Run(path, results, records)
+
+
+def samples_file(path: Path, task: str) -> Path:
+    """Where lmms-eval keeps a task's samples beside a results file."""
+    return path.parent / f"{path.name.removesuffix(RESULTS)}_samples_{task}.jsonl"
+
+
+def prompts(run: Run, task: str) -> dict[str, str]:
+    """The words that each item's model was shown, by item id."""
+    file = samples_file(run.path, task)
+    return {_record(s, file)["id"]: str(s.get("input") or "") for s in _samples(file)}
+
+
+def judgements_file(run: Run, task: str) -> Path:
+    """Where the judges' grades and words of a task are kept, beside its samples."""
+    prefix = run.path.name.removesuffix(RESULTS)
+    return run.path.parent / f"{prefix}_judgements_{task}.jsonl"
 
 
 def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
@@ -72,8 +89,7 @@ def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
     """
     if not verdicts.rows:
         return None
-    prefix = run.path.name.removesuffix(RESULTS)
-    file = run.path.parent / f"{prefix}_judgements_{task}.jsonl"
+    file = judgements_file(run, task)
     with file.open("w", encoding="utf-8") as lines:
         for row in verdicts.rows.values():
             for judgement in row:
@@ -82,17 +98,17 @@ def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
     return file
 
 
-def _records(file: Path) -> list[Record]:
+def _samples(file: Path) -> list[dict[str, Any]]:
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no samples; run with --log_samples")
     with file.open(encoding="utf-8") as lines:
-        samples = [json.loads(line) for line in lines]
-    return [_record(sample, file) for sample in samples]
+        return [json.loads(line) for line in lines]
 
 
 def _record(sample: Mapping[str, Any], file: Path) -> Record:
-    for key in RECORD_KEYS:
-        record = sample.get(key)
-        if isinstance(record, dict) and "id" in record:
-            return record
+    found = [sample.get(key) for key in RECORD_KEYS]
+    copies = [record for record in found if isinstance(record, dict) and "id" in record]
+    # One of the copies is whole; the others lack the reply.
+    for record in (*(copy for copy in copies if "reply" in copy), *copies):
+        return record
     raise ValueError(f"{file}: sample {sample.get('doc_id')} has no record of this package")

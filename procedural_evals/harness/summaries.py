@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from textwrap import indent
 
 from procedural_evals.harness import dyad_tables, open_scores
 from procedural_evals.harness.judged_table import judged_rows
@@ -14,7 +15,7 @@ from procedural_evals.harness.records import (
     open_answers,
 )
 from procedural_evals.harness.similarity import NONE, similarity_columns
-from procedural_evals.harness.table_row import Row
+from procedural_evals.harness.table_row import Row, table_of
 from procedural_evals.scores.choice_accuracy import ChoiceScores
 from procedural_evals.scores.grounding import GroundingSummary
 from procedural_evals.scores.uncertainty import Interval
@@ -89,48 +90,30 @@ def table(records: Sequence[Record]) -> str:
     """The task's table as text, with the counts it rests on."""
     lines = rows(records)
     scored = answered_records(records)
-    counts = f"{len(scored)} of {len(records)} items answered"
+    if not lines:
+        return f"  no score: {counts(records)}"
+    return f"{text_of(lines, ROWS[scored[0]['kind']][0])}\n  {counts(records)}"
+
+
+def counts(records: Sequence[Record]) -> str:
+    """What the table rests on: items answered and judged, by whom, and whether that compares."""
+    scored = answered_records(records)
+    text = f"{len(scored)} of {len(records)} items answered"
     if scored and "rubric" in scored[0]:
         verdicts = judge_records(scored)
         judged = len(open_scores.judged_scores(records))
         names = ", ".join(judge["id"] for judge in verdicts.judges) or "no judge"
-        counts += f", {judged} of {len(scored)} judged by {names}"
+        text += f", {judged} of {len(scored)} judged by {names}"
         if scored[0].get("encoder", NONE) != NONE:
-            counts += f"; similarities by {scored[0]['encoder']}"
+            text += f"; similarities by {scored[0]['encoder']}"
         if not all(judge["comparable"] for judge in verdicts.judges):
-            counts += " (not comparable with published scores)"
-    if not lines:
-        return f"  no score: {counts}"
-    return f"{text_of(lines, ROWS[scored[0]['kind']][0])}\n  {counts}"
+            text += " (not comparable with published scores)"
+    return text
 
 
 def text_of(lines: Sequence[Row], heading: str) -> str:
     """The lines under a heading that says what `score` is, columns aligned."""
-    extras = list(lines[0].extra)
-    titles = ["", "n", heading, "95 % interval", *extras]
-    cells = [
-        [
-            row.label,
-            str(row.n),
-            f"{row.score:.2f}",
-            f"[{row.low:.2f}, {row.high:.2f}]",
-            *(_number(row.extra.get(name)) for name in extras),
-        ]
-        for row in lines
-    ]
-    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
-    text = [
-        "  ".join(
-            ["", line[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        )
-        for line in (titles, *cells)
-    ]
-    return "\n".join(text)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return indent(table_of(lines, heading).text(), "  ")
 
 
 def shortfalls(records: Sequence[Record], expected: int) -> dict[str, list[str]]:
