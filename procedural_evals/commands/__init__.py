@@ -15,6 +15,7 @@ NAMES = (
     "check-data",
     "contact-sheet",
     "report",
+    "compare",
     "judge-audit",
     "simulate",
     "demo",

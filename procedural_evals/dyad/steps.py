@@ -16,10 +16,16 @@ from procedural_evals.dyad.records import Corpus, Session
 from procedural_evals.dyad.splits import development_sessions, split_of
 from procedural_evals.dyad.vocabulary import STEPS
 from procedural_evals.scores.localization import detections, frame_map, segments, temporal_map
-from procedural_evals.scores.segmentation import THRESHOLDS, SegmentCounts, segment_counts
+from procedural_evals.scores.segmentation import (
+    THRESHOLDS,
+    SegmentCounts,
+    paired_segment_differences,
+    segment_counts,
+)
 from procedural_evals.scores.uncertainty import (
     DRAWS,
     LEVEL,
+    Difference,
     Interval,
     cluster_counts,
     partition,
@@ -159,6 +165,27 @@ def step_intervals(
         name: Interval(score, *percentile_ends(replicates[name], level))
         for name, score in counts.scores().items()
     }
+
+
+def step_differences(
+    tracks: Sequence[StepTrack],
+    a: Mapping[tuple[str, float], str | None],
+    b: Mapping[tuple[str, float], str | None],
+    thresholds: Sequence[float] = THRESHOLDS,
+    draws: int = DRAWS,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, tuple[float, float, Difference]]:
+    """f1@T, edit and mof of two systems on the same sessions, and a - b over drawn participants.
+
+    `a` and `b` are predictions as for `step_scores`.
+    """
+    sides = (_both_sides(tracks, predictions)[1:] for predictions in (a, b))
+    first, second = (_counts(tracks, predicted, true, thresholds) for predicted, true in sides)
+    people = [track.participant for track in tracks]
+    differences = paired_segment_differences(first, second, people, draws, seed, level)
+    left, right = first.scores(), second.scores()
+    return {name: (left[name], right[name], found) for name, found in differences.items()}
 
 
 Sides = tuple[set[tuple[str, float]], list[list[str]], list[list[str]]]

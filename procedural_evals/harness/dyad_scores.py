@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from procedural_evals.dyad.mode_scores import chance_macro_f1
 from procedural_evals.dyad.steps import RATE, StepTrack, step_intervals, step_scores
@@ -31,6 +32,39 @@ class StepScores:
     no_parse_rate: float
 
 
+class DecodedSteps(NamedTuple):
+    """The sessions' tracks; for each second that counts the decoded step (None: no answer), and,
+    where something was answered, the scores of all steps.
+    """
+
+    tracks: list[StepTrack]
+    labels: dict[tuple[str, float], str | None]
+    scores: dict[tuple[str, float], list[float]]
+
+
+def decoded_steps(answered: Sequence[Record], decoding: Decoding | None = None) -> DecodedSteps:
+    """The answered seconds, decoded session by session; see `step_summary`."""
+    if decoding is None:
+        named = {record["decoding"] for record in answered}
+        if len(named) > 1:
+            raise ValueError(f"records of several step decoders: {'; '.join(sorted(named))}")
+        decoding = Decoding.from_text(named.pop())
+    found = DecodedSteps([], {}, {})
+    for session in _by_session(answered):
+        found.tracks.append(_track(session))
+        parsed = [record for record in session if is_parsed(record)]
+        found.labels.update({second_of(r): None for r in session if r["gold"] is not None})
+        if not parsed:
+            continue
+        table = [decoding.probabilities(record, len(STEPS)) for record in parsed]
+        decoded = decoding.decode(table)
+        for record, column, row in zip(parsed, decoded.labels, decoded.scores, strict=True):
+            if record["gold"] is not None:
+                found.labels[second_of(record)] = STEPS[column]
+                found.scores[second_of(record)] = row.tolist()
+    return found
+
+
 def step_summary(records: Sequence[Record], decoding: Decoding | None = None) -> StepScores:
     """Scores of the answered seconds, decoded session by session.
 
@@ -43,26 +77,7 @@ def step_summary(records: Sequence[Record], decoding: Decoding | None = None) ->
     scored = [record for record in answered if record["gold"] is not None]
     if not scored:
         raise ValueError(f"{len(answered)} seconds were answered, none of them with a known step")
-    if decoding is None:
-        named = {record["decoding"] for record in answered}
-        if len(named) > 1:
-            raise ValueError(f"records of several step decoders: {'; '.join(sorted(named))}")
-        decoding = Decoding.from_text(named.pop())
-    tracks: list[StepTrack] = []
-    labels: dict[tuple[str, float], str | None] = {}
-    scores: dict[tuple[str, float], list[float]] = {}
-    for session in _by_session(answered):
-        tracks.append(_track(session))
-        parsed = [record for record in session if is_parsed(record)]
-        labels.update({_key(record): None for record in session if record["gold"] is not None})
-        if not parsed:
-            continue
-        table = [decoding.probabilities(record, len(STEPS)) for record in parsed]
-        decoded = decoding.decode(table)
-        for record, column, row in zip(parsed, decoded.labels, decoded.scores, strict=True):
-            if record["gold"] is not None:
-                labels[_key(record)] = STEPS[column]
-                scores[_key(record)] = row.tolist()
+    tracks, labels, scores = decoded_steps(answered, decoding)
     nothing = [0.0] * len(STEPS)
     ranked = {key: scores.get(key, nothing) for key in labels}
     unparsed = sum(not is_parsed(record) for record in scored)
@@ -73,13 +88,14 @@ def step_summary(records: Sequence[Record], decoding: Decoding | None = None) ->
     )
 
 
-def _key(record: Record) -> tuple[str, float]:
+def second_of(record: Record) -> tuple[str, float]:
+    """The session and the time in it that a step's record is about."""
     return record["session"], float(record["time"])
 
 
 def _by_session(records: Iterable[Record]) -> list[list[Record]]:
     sessions: dict[str, list[Record]] = {}
-    for record in sorted(records, key=_key):
+    for record in sorted(records, key=second_of):
         sessions.setdefault(record["session"], []).append(record)
     return list(sessions.values())
 

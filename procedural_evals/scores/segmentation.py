@@ -28,8 +28,10 @@ from procedural_evals.scores.labels import Labels, background_labels, frame_labe
 from procedural_evals.scores.uncertainty import (
     DRAWS,
     LEVEL,
+    Difference,
     Interval,
     cluster_counts,
+    difference_of,
     partition,
     percentile_ends,
 )
@@ -274,4 +276,32 @@ def segment_intervals(
     return {
         name: Interval(score, *percentile_ends(replicates[name], level))
         for name, score in counts.scores().items()
+    }
+
+
+def paired_segment_differences(
+    a: SegmentCounts,
+    b: SegmentCounts,
+    clusters: Sequence[Hashable] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, Difference]:
+    """Each score of system a minus that of system b on the same sequences, with its p-value.
+
+    The same drawn clusters are scored on both sides, so what is common to them cancels. ValueError
+    for counts that are not of the same sequences.
+    """
+    if a.thresholds != b.thresholds or not np.array_equal(a.frames, b.frames):
+        raise ValueError(
+            f"counts of {a.frames.size} and {b.frames.size} sequences with {a.frames.sum()} and "
+            f"{b.frames.sum()} frames at {a.thresholds} and {b.thresholds}; count the same ones"
+        )
+    labels, k = partition(clusters, a.frames.size)
+    drawn = cluster_counts(k, draws, seed)[:, labels]
+    left, right = a.weighted(drawn), b.weighted(drawn)
+    means = a.scores(), b.scores()
+    return {
+        name: difference_of(means[0][name] - means[1][name], left[name] - right[name], level)
+        for name in left
     }

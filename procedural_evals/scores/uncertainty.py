@@ -150,3 +150,84 @@ def paired_difference(
         raise ValueError(f"a has {left.size} values and b {right.size}; pair them item by item")
     means = _replicated_means(left - right, clusters, draws, seed)
     return difference_of(float((left - right).mean()), means, level)
+
+
+def paired_differences(
+    a: ArrayLike,
+    b: ArrayLike,
+    clusters: Sequence[Hashable] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> list[Difference]:
+    """`paired_difference` of each measure, a column of [n, m], all from the same drawn clusters.
+
+    >>> [found.mean for found in paired_differences([[1, 5], [0, 5]], [[0, 5], [0, 4]], draws=9)]
+    [0.5, 0.5]
+    """
+    left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if left.shape != right.shape or left.ndim != 2:
+        raise ValueError(f"a has the shape {left.shape}, b {right.shape}; [n, m] both are needed")
+    for column in range(left.shape[1]):
+        _checked(left[:, column], f"a, measure {column}")
+        _checked(right[:, column], f"b, measure {column}")
+    labels, k = partition(clusters, len(left))
+    counts = cluster_counts(k, draws, seed)
+    sizes = counts @ np.bincount(labels, minlength=k)
+    found = []
+    for values in (left - right).T:
+        means = (counts @ np.bincount(labels, weights=values, minlength=k)) / sizes
+        found.append(difference_of(float(values.mean()), means, level))
+    return found
+
+
+def share_of(
+    part: ArrayLike,
+    whole: ArrayLike,
+    clusters: Sequence[Hashable] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Interval | None:
+    """Mean of `part` over mean of `whole`, of the same items [n], with its percentile interval.
+
+    Both are drawn together. None where the interval of the whole's mean reaches 0: what is not
+    known to be there cannot be shared out. In the few replicates where the whole is not above 0
+    the share is unbounded, and counts as infinite.
+
+    >>> share_of([1.0, 1.0], [2.0, 2.0])
+    Interval(mean=0.5, low=0.5, high=0.5)
+    """
+    numerator, denominator = _checked(part, "part"), _checked(whole, "whole")
+    if numerator.shape != denominator.shape:
+        raise ValueError(f"part has {numerator.size} values and whole {denominator.size}")
+    above = _replicated_means(numerator, clusters, draws, seed)
+    below = _replicated_means(denominator, clusters, draws, seed)
+    if denominator.mean() <= 0 or percentile_ends(below, level)[0] <= 0:
+        return None
+    shares = np.full(draws, np.inf)
+    np.divide(above, below, out=shares, where=below > 0)
+    tail = 50 * (1 - level)
+    # A replicate itself, not a value between two of them: one of the two may be infinite.
+    low, high = np.percentile(shares, [tail, 100 - tail], method="closest_observation")
+    return Interval(float(numerator.mean() / denominator.mean()), float(low), float(high))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values corrected for the size of their family, in the order given (Holm, 1979).
+
+    The smallest of m is multiplied by m, the next by m - 1 and so on; none falls below the one
+    before it or exceeds 1. Rejecting where the corrected value is below a level keeps the chance
+    of any false rejection in the family below it, however the tests depend on each other.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, np.float64)
+    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"p_values: {p_values!r}; numbers in [0, 1] are needed")
+    order = np.argsort(values, kind="stable")
+    corrected = np.empty_like(values)
+    factors = np.arange(values.size, 0, -1)
+    corrected[order] = np.minimum(1, np.maximum.accumulate(values[order] * factors))
+    return [float(value) for value in corrected]
