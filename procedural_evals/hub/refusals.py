@@ -11,12 +11,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from procedural_evals.harness import versions
 from procedural_evals.harness.records import open_answers
-from procedural_evals.hub.claims import LEXICAL, Claim
+from procedural_evals.hub.claims import LEXICAL, Claim, date_of
 from procedural_evals.hub.rereading import reread
 from procedural_evals.hub.submission import NEEDED_VERSIONS, REPO_ID
+from procedural_evals.hub.task_files import aggregations
+
+#: Metrics that an encoder makes.
+SIMILARITIES = (
+    "sentence_similarity",
+    "bertscore_precision",
+    "bertscore_recall",
+    "bertscore_f1",
+)
 
 #: How far a stated number may lie from the recomputed one, in points: rounding alone.
 TOLERANCE = 1e-6
@@ -162,12 +172,11 @@ def _judge(claim: Claim) -> Iterator[str]:
 
 
 def _prompt(claim: Claim) -> Iterator[str]:
-    if claim.run_config.get("resolved_cli_args", {}).get(
-        "system_instruction"
-    ) or claim.run.results.get("system_instruction"):
+    arguments = claim.run_config.get("resolved_cli_args") or {}
+    if arguments.get("system_instruction") or claim.run.results.get("system_instruction"):
         yield "the run had a system instruction of its own"
-    if claim.run.results.get("n-shot", {}).get(claim.task):
-        yield f"the run showed {claim.run.results['n-shot'][claim.task]} solved examples"
+    if shots := claim.run.results.get("n-shot", {}).get(claim.task):
+        yield f"the run showed {shots} solved examples"
     if arguments.get("include_path"):
         yield "the run read task files from --include_path, which may replace ours"
 
@@ -208,20 +217,29 @@ def _looked(claim: Claim) -> Iterator[str]:
 
 
 def _score(claim: Claim) -> Iterator[str]:
-    for target in claim.targets:
-        for metric in (target.metric, f"{target.metric}_low", f"{target.metric}_high"):
-            stated = claim.stated(metric)
-            if stated is None and metric != target.metric:
-                continue
-            try:
-                made = claim.recomputed(metric)
-            except (KeyError, TypeError, ValueError) as error:
-                yield f"{metric} cannot be computed from the records: {error}"
-                continue
-            if not isinstance(stated, int | float) or not math.isfinite(stated):
-                yield f"{metric} is stated as {stated!r}"
-            elif not abs(made - stated) <= TOLERANCE:
-                yield f"{metric} is stated as {stated:.4f}; the records give {made:.4f}"
+    """Every stated number is made anew, but for similarities, which need the run's encoder."""
+    for metric in aggregations(claim.task) if claim.targets else ():
+        if metric in SIMILARITIES:
+            continue
+        stated = claim.stated(metric)
+        try:
+            made = claim.recomputed(metric)
+        except (KeyError, TypeError, ValueError) as error:
+            yield f"{metric} cannot be computed from the records: {error}"
+            continue
+        if _is_number(stated) and abs(made - stated) <= TOLERANCE:
+            continue
+        needed = metric in [target.metric for target in claim.targets]
+        if needed or _is_number(stated) or _is_number(made):
+            yield f"{metric} is stated as {_figure(stated)}; the records give {_figure(made)}"
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _figure(value: object) -> str:
+    return f"{value:.4f}" if _is_number(value) else repr(value)
 
 
 def _versions(claim: Claim) -> Iterator[str]:
@@ -231,6 +249,13 @@ def _versions(claim: Claim) -> Iterator[str]:
             f"the results file does not say which {' and '.join(lacking)} made it; run again with "
             "this package installed"
         )
+
+
+def _date(claim: Claim) -> Iterator[str]:
+    try:
+        date_of(claim.run.results)
+    except (KeyError, ValueError) as error:
+        yield f"the results file does not say when the run was made: {error}"
 
 
 def _some(items: Iterable[str]) -> str:
@@ -256,4 +281,5 @@ CHECKS: tuple[tuple[str, Callable[[Claim], Iterator[str]]], ...] = (
     ("records", reread),
     ("score", _score),
     ("versions", _versions),
+    ("date", _date),
 )
