@@ -170,10 +170,11 @@ class Protocol:
                 media, times = self._media(doc)
             except (OSError, ValueError) as error:
                 media, failure = [], f"{type(error).__name__}: {error}"
-        note(self._key(doc), Shown(times, failure))
+        note(self.key(doc), Shown(times, failure))
         return media, failure
 
-    def _key(self, doc: Doc) -> Key:
+    def key(self, doc: Doc) -> Key:
+        """Where what was shown of this row is noted."""
         film = (doc.get("video") or {}).get("path")
         return Key(self.template_of(doc).id, str(doc["id"]), str(doc["revision"]), film)
 
@@ -220,13 +221,13 @@ class Protocol:
 
     def failure(self, doc: Doc, reply: str) -> str | None:
         """Why this item is no answer: its media could not be shown, or its request failed."""
-        noted = recall(self._key(doc))
+        noted = recall(self.key(doc))
         return self._problem(doc) or noted.failure or replies.failed_request(reply)
 
     def common(self, doc: Doc, reply: str) -> records.Record:
         """The fields that every record has."""
         template = self.template_of(doc).id
-        times = recall(self._key(doc)).frame_times
+        times = recall(self.key(doc)).frame_times
         return {
             "id": str(doc["id"]),
             # Half a surrogate pair cannot be written to the samples: lmms-eval would stop there.
