@@ -1,6 +1,6 @@
 """Submissions made from a run: which numbers, in which words, and why none where there is none.
 
-`plan` works on this machine alone; `sending` then talks to the Hub.
+`plan` works on this machine alone; `pull_requests` then talks to the Hub.
 """
 
 from __future__ import annotations

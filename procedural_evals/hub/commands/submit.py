@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from procedural_evals.harness.results import Run
-    from procedural_evals.hub.sending import Sent
+    from procedural_evals.hub.pull_requests import Sent
     from procedural_evals.hub.submit import Plan
 
 HELP = "send a run's numbers to the leaderboards, as a pull request to the model's repository"
@@ -54,15 +54,15 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from huggingface_hub import HfApi
 
     from procedural_evals.harness.results import load_run
-    from procedural_evals.hub import sending
+    from procedural_evals.hub import pull_requests
     from procedural_evals.hub.submit import plan
 
     run = load_run(options.results)
     api = HfApi()
     traces = options.traces
     if traces is None:
-        name = "YOU" if options.dry_run else sending.account(api)
-        traces = f"{name}/{sending.TRACES_NAME}"
+        name = "YOU" if options.dry_run else pull_requests.account(api)
+        traces = f"{name}/{pull_requests.TRACES_NAME}"
     made = plan(
         run,
         options.model,
@@ -76,18 +76,18 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 1
     if options.dry_run:
         for one in made.prepared:
-            entry = sending.entry_of(one, "(the repository's commit)", str(api.endpoint))
+            entry = pull_requests.entry_of(one, "(the repository's commit)", str(api.endpoint))
             print(
-                f"\n{sending.results_file(one.submission.benchmark)}:\n{sending.as_yaml([entry])}"
+                f"\n{pull_requests.results_file(one.submission.benchmark)}:\n{pull_requests.as_yaml([entry])}"
             )
         print("dry run: the Hub was not asked, and nothing was sent")
         return 0
     names = {one.submission.dataset for one in made.prepared}
-    found = {name: sending.benchmark(api, name) for name in sorted(names)}
-    if reasons := [*sending.not_listed(made.prepared, found)]:
+    found = {name: pull_requests.benchmark(api, name) for name in sorted(names)}
+    if reasons := [*pull_requests.misfits(made.prepared, found)]:
         print("\nrefused:\n" + "\n".join(f"  {reason}" for reason in reasons))
         return 1
-    sent = sending.send(api, made.prepared, found, options.public)
+    sent = pull_requests.send(api, made.prepared, found, options.public)
     _report(sent)
     _note(run, made, sent)
     return 0
