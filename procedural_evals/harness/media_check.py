@@ -81,8 +81,9 @@ def check(name: str, data_dir: str | None = None, progress: bool = True) -> Repo
     wanted = list(builder.media(folder))
     for kind, media in tqdm(wanted, desc=f"checking {name}", disable=not progress):
         report.expected[kind] += 1
-        if media.path is not None:
-            known.add(media.path.resolve())
+        # An empty file has no path to read from, but it is no stranger.
+        named = (folder / name for name in media.candidates)
+        known |= {path.resolve() for path in (media.path, *named) if path is not None}
         problem = media.problem or _content_problem(media.path)
         if problem is None:
             report.present[kind] += 1
