@@ -78,7 +78,7 @@ _VP9 = {"codec": "libvpx-vp9", "options": {"deadline": "realtime"}}
 _AV1 = {"codec": "libsvtav1", "options": {"preset": "12"}}
 
 TORTURES: dict[str, Torture] = {
-    "zero bytes": Torture("empty.mp4", Path.touch, None, "is empty (0 bytes)"),
+    "zero bytes": Torture("empty.mp4", Path.touch, None, "empty"),
     "an error page": Torture("page.mp4", _words, None, "does not open as a video"),
     "truncated, index lost": Torture("cut.mp4", _cut, None, "truncated"),
     "truncated, index first": Torture(
