@@ -1,357 +1,173 @@
-"""Submissions on their way: traces into a dataset repository, numbers as a pull request.
-
-The order is fixed: first what the numbers rest on, then the numbers. Everything that is already
-there is found and not sent again, so that an interrupted submission is simply repeated.
-"""
+"""The steps of a push, each of which may be repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import yaml
-from huggingface_hub import (
-    CommitOperationAdd,
-    EvalResultEntry,
-    HfApi,
-    eval_result_entries_to_yaml,
-)
-from huggingface_hub.errors import (
-    EntryNotFoundError,
-    GatedRepoError,
-    HfHubHTTPError,
-    RepositoryNotFoundError,
-)
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_session
+from huggingface_hub.errors import HfHubHTTPError
 
-from procedural_evals.hub import eval_yaml
-from procedural_evals.hub.refusals import Refusal
-from procedural_evals.hub.submission import SUBMISSION_FILE
-from procedural_evals.hub.submit import Prepared
+from procedural_evals.hub.plan import LocalFile, Plan, plan, size_text
+from procedural_evals.hub.problems import PushError, patiently, status_of
+from procedural_evals.hub.remote import MARK, Remote, remote_state
 
-RESULTS_FOLDER = ".eval_results"
-TRACES_NAME = "procedural-evals-traces"
-
-_TRACES_CARD = """\
----
-pretty_name: Traces of procedural-evals
-license: other
-tags: [evaluation-traces]
-viewer: false
----
-
-# Traces
-
-What numbers on the leaderboards of procedural-evals rest on.
-
-`<benchmark>/<org>--<model>/<task id>/`
-holds `submission.json`, the number with its interval and everything that it depends on, and
-`items.jsonl`, one record an item: the model's reply, what was read from it, its score. Words of a
-dataset stand here only where its licence lets everybody pass them on; ids join the rest.
-
-`procedural_evals.hub.submission.submissions(folder)` reads a local copy.
-"""
-
-
-class SendingError(RuntimeError):
-    """The Hub does not take what is sent; the message says what to do about it."""
+#: Files and bytes that are sent before the next are looked at.
+_GROUP_FILES, _GROUP_BYTES = 50, 2_000_000_000
 
 
 @dataclass(frozen=True)
-class Sent:
-    """Where a submission is now.
+class Target:
+    """A folder and where it goes.
 
     Attributes:
-        traces: address of the traces repository.
-        private: whether only its owners can read it.
-        pull_request: address of the pull request; None when the numbers are on `main` already.
-        new_traces, new_pull_request: whether this call made them.
+        folder: its files become the repository's files.
+        repo_id: `NAMESPACE/NAME`.
+        repo_type: "dataset", "model" or "space".
+        space_sdk: of a Space.
+        delete: whether files go that the folder does not have.
+        private_because: why it may not be public; empty if it may.
     """
 
-    traces: str
-    private: bool
-    pull_request: str | None
-    new_traces: bool
-    new_pull_request: bool
+    folder: Path
+    repo_id: str
+    repo_type: str
+    space_sdk: str | None = None
+    delete: bool = True
+    private_because: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.repo_type} {self.repo_id}"
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """A dataset repository as it is now: its commit and the task ids of its `eval.yaml`."""
+class Progress:
+    """How far a push came, in a sentence."""
 
-    repository: str
-    revision: str
-    task_ids: tuple[str, ...]
+    def __init__(self) -> None:
+        self.created = self.committed = False
+        self.sent: list[LocalFile] = []
+        self.total = 0
 
-
-def account(api: HfApi) -> str:
-    """The name behind the token; SendingError when there is none that the Hub knows."""
-    try:
-        return str(api.whoami()["name"])
-    except HfHubHTTPError as error:
-        if _status(error) in (401, 403):
-            raise SendingError(
-                f"{api.endpoint} does not know the token; log in with `hf auth login` or set "
-                "HF_TOKEN to one that may write"
-            ) from None
-        raise SendingError(_said(error)) from None
-    except OSError as error:  # no token at all, or no connection
-        raise SendingError(f"{api.endpoint}: {error}") from None
+    def __call__(self) -> str:
+        if self.committed:
+            return "The files are committed; run the same command again for what comes after."
+        if not self.created and not self.sent:
+            return "Nothing was changed. The same command may be run again."
+        parts = ["The repository was made, and is empty and private."] if self.created else []
+        if self.total:
+            size = size_text(sum(each.size for each in self.sent))
+            parts.append(f"{len(self.sent)} of {self.total} files ({size}) are sent.")
+        parts.append("Nothing of it is visible yet: the same command goes on from there.")
+        return " ".join(parts)
 
 
-def benchmark(api: HfApi, repository: str) -> Benchmark:
-    """The benchmark in a dataset repository; SendingError when it is none."""
-    try:
-        revision = str(api.dataset_info(repository).sha)
-        text = _read(api, repository, "dataset", eval_yaml.FILE, revision)
-    except (RepositoryNotFoundError, GatedRepoError):
-        raise SendingError(
-            f"--dataset {repository}: there is no such dataset on {api.endpoint}, or the token "
-            "may not see it"
-        ) from None
-    except HfHubHTTPError as error:
-        raise SendingError(_said(error)) from None
-    if text is None:
-        raise SendingError(
-            f"--dataset {repository} has no {eval_yaml.FILE}, so it is no benchmark; "
-            "`upload.py build` writes one and `upload.py push` sends it"
+def check_card(api: HfApi, target: Target) -> None:
+    """Ask the Hub about README.md before anything is sent."""
+    card = target.folder / "README.md"
+    if not card.is_file():
+        raise PushError(f"{target}: {target.folder} has no README.md; build it again")
+    body = {"content": card.read_text(encoding="utf-8"), "repoType": target.repo_type}
+    url = f"{api.endpoint}/api/validate-yaml"
+    answer = patiently(lambda: get_session().post(url, json=body), "validate README.md")
+    if answer.status_code == 400:
+        wrong = "; ".join(str(each["message"]) for each in answer.json().get("errors", []))
+        raise PushError(f"{target}: the Hub refuses the metadata of {card}: {wrong}")
+    answer.raise_for_status()
+
+
+def create(api: HfApi, target: Target) -> Remote:
+    """Make a private repository."""
+    patiently(
+        lambda: api.create_repo(
+            target.repo_id,
+            repo_type=target.repo_type,
+            private=True,
+            space_sdk=target.space_sdk,
+            exist_ok=True,  # an answer may be lost, and the request be sent again
+        ),
+        "create the repository",
+    )
+    made = remote_state(api, target.repo_id, target.repo_type)
+    if made is None:
+        raise PushError(
+            f"{target} exists, but this token does not see it. Ask its owner for access, or "
+            "choose another --namespace"
         )
-    content = yaml.safe_load(text)
-    tasks = content.get("tasks") if isinstance(content, dict) else None
-    ids = [str(task.get("id")) for task in tasks or [] if isinstance(task, dict)]
-    return Benchmark(repository, revision, tuple(ids))
+    return made
 
 
-def not_listed(
-    prepared: Sequence[Prepared], benchmarks: Mapping[str, Benchmark]
-) -> Iterator[Refusal]:
-    """A reason for each task id that its benchmark's leaderboard does not have."""
-    for one in prepared:
-        found = benchmarks[one.submission.dataset]
-        if one.submission.task_id not in found.task_ids:
-            yield Refusal(
-                "leaderboard",
-                f"{found.repository} has no task {one.submission.task_id}; it has "
-                f"{', '.join(found.task_ids) or 'none'}",
-            )
-
-
-def entry_of(one: Prepared, dataset_revision: str, endpoint: str) -> EvalResultEntry:
-    """The leaderboard's entry of a submission."""
-    given = one.submission
-    return EvalResultEntry(
-        dataset_id=given.dataset,
-        task_id=given.task_id,
-        value=round(given.value, 4),
-        dataset_revision=dataset_revision,
-        date=given.date,
-        source_url=f"{endpoint}/datasets/{given.traces_repo}/tree/main/{given.folder}",
-        source_name="Items and replies",
-        notes=one.notes,
-    )
-
-
-def as_yaml(content: Sequence[EvalResultEntry]) -> str:
-    """Entries as the text of a results file."""
-    return _text(eval_result_entries_to_yaml(list(content)))
-
-
-def _text(content: Sequence[Any]) -> str:
-    text: str = yaml.safe_dump(list(content), sort_keys=False, allow_unicode=True, width=100)
-    return text
-
-
-def results_file(benchmark_name: str) -> str:
-    """Where a model's repository keeps its numbers on a benchmark.
-
-    >>> results_file("dyad")
-    '.eval_results/dyad.yaml'
-    """
-    return f"{RESULTS_FOLDER}/{benchmark_name}.yaml"
-
-
-def merged(existing: Sequence[Any], entries: Sequence[EvalResultEntry]) -> list[Any]:
-    """The existing entries with ours: in place of those of the same task ids, else at the end."""
-    ours = {_key(each): each for each in eval_result_entries_to_yaml(list(entries))}
-    kept = [ours.pop(_key(each), each) for each in existing]
-    return [*kept, *ours.values()]
-
-
-def _key(entry: Any) -> tuple[Any, Any]:
-    dataset = entry.get("dataset") if isinstance(entry, dict) else None
-    return (
-        (dataset.get("id"), dataset.get("task_id")) if isinstance(dataset, dict) else (None, entry)
-    )
+def _groups(files: Sequence[LocalFile]) -> Iterator[list[LocalFile]]:
+    group: list[LocalFile] = []
+    for each in files:
+        group.append(each)
+        if len(group) >= _GROUP_FILES or sum(one.size for one in group) >= _GROUP_BYTES:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def send(
-    api: HfApi, prepared: Sequence[Prepared], benchmarks: Mapping[str, Benchmark], public: bool
-) -> Sent:
-    """Send traces and open the pull request; SendingError when the Hub refuses either."""
-    try:
-        model = prepared[0].submission.model
-        _check_model(api, model)
-        private, new_traces = _send_traces(api, prepared, public)
-        address, new = _open_pull_request(api, model, prepared, benchmarks, private)
-    except HfHubHTTPError as error:
-        raise SendingError(_said(error)) from None
-    repository = prepared[0].submission.traces_repo
-    return Sent(f"{api.endpoint}/datasets/{repository}", private, address, new_traces, new)
-
-
-def _check_model(api: HfApi, model: str) -> None:
-    try:
-        api.model_info(model)
-    except (RepositoryNotFoundError, GatedRepoError):
-        raise SendingError(
-            f"--model {model}: there is no such model on {api.endpoint}, or the token may not see "
-            "it; numbers go into the repository of the model itself"
-        ) from None
-
-
-def _send_traces(api: HfApi, prepared: Sequence[Prepared], public: bool) -> tuple[bool, bool]:
-    """Whether the repository is private, and whether anything had to be sent."""
-    repository = prepared[0].submission.traces_repo
-    try:
-        private = bool(api.dataset_info(repository).private)
-    except RepositoryNotFoundError:
-        api.create_repo(repository, repo_type="dataset", private=not public)
-        private = not public
-    if private == public:
-        raise SendingError(
-            f"--traces {repository} is {'private' if private else 'public'}: "
-            + (
-                "make it public on its settings page first, or leave out --public"
-                if private
-                else "--public says that the traces may be read by everybody"
-            )
-        )
-    files = {
-        f"{one.submission.folder}/{name}": text
-        for one in prepared
-        for name, text in (
-            (SUBMISSION_FILE, one.submission.to_json()),
-            (one.submission.traces.rsplit("/", 1)[1], one.items),
-        )
-    }
-    if _read(api, repository, "dataset", "README.md") is None:
-        files["README.md"] = _TRACES_CARD
-    changed = {
-        path: text
-        for path, text in files.items()
-        if _read(api, repository, "dataset", path) != text
-    }
-    if changed:
-        api.create_commit(
-            repository,
-            [CommitOperationAdd(path, text.encode()) for path, text in changed.items()],
-            commit_message=f"Traces of {prepared[0].submission.model}: {_tasks(prepared)}",
-            repo_type="dataset",
-        )
-    return private, bool(changed)
-
-
-def _open_pull_request(
-    api: HfApi,
-    model: str,
-    prepared: Sequence[Prepared],
-    benchmarks: Mapping[str, Benchmark],
-    private: bool,
-) -> tuple[str | None, bool]:
-    """The pull request's address and whether it is new; no address when `main` has it all."""
-    entries: dict[str, list[EvalResultEntry]] = {}
-    for one in prepared:
-        revision = benchmarks[one.submission.dataset].revision
-        entry = entry_of(one, revision, api.endpoint)
-        entries.setdefault(results_file(one.submission.benchmark), []).append(entry)
-    existing = {path: _entries(api, model, path, None) for path in entries}
-    wanted = {path: merged(existing[path], ours) for path, ours in entries.items()}
-    if wanted == existing:
-        return None, False
-    title = f"Evaluation results: {_tasks(prepared)}"
-    for discussion in api.get_repo_discussions(
-        model, discussion_type="pull_request", discussion_status="open"
-    ):
-        if discussion.title != title:
-            continue
-        there = {path: _entries(api, model, path, f"refs/pr/{discussion.num}") for path in entries}
-        if all(merged(there[path], ours) == there[path] for path, ours in entries.items()):
-            return discussion.url, False
-    info = api.create_commit(
-        model,
-        [CommitOperationAdd(path, _text(content).encode()) for path, content in wanted.items()],
-        commit_message=title,
-        commit_description=_description(prepared, private, api.endpoint),
-        create_pr=True,
-    )
-    return info.pr_url, True
-
-
-def _entries(api: HfApi, model: str, path: str, revision: str | None) -> list[Any]:
-    """The entries of a results file; SendingError for a file that holds something else."""
-    text = _read(api, model, "model", path, revision)
-    if text is None:
-        return []
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SendingError(f"{model}: {path} is not readable as YAML: {error}") from None
-    if not isinstance(content, list):
-        raise SendingError(f"{model}: {path} holds no list of results; nothing is written over it")
-    return content
-
-
-def _description(prepared: Sequence[Prepared], private: bool, endpoint: str) -> str:
-    traces = f"{endpoint}/datasets/{prepared[0].submission.traces_repo}"
-    lines = [
-        f"- `{one.submission.task_id}` of {one.submission.dataset}: "
-        f"{one.submission.value:.2f} ({one.notes})"
-        for one in prepared
+    api: HfApi, target: Target, steps: Plan, progress: Progress
+) -> list[CommitOperationAdd | CommitOperationDelete]:
+    """Send the large files that the Hub does not have, invisibly; what is left to commit."""
+    progress.total = len(steps.upload)
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        CommitOperationDelete(path, is_folder=False) for path, _ in steps.delete
     ]
-    reading = (
-        "They are in a private repository, which only its owners can read."
-        if private
-        else "They can be read by everybody."
-    )
-    return "\n".join(
-        [
-            "Numbers made by procedural-evals; every record was read anew from its reply and every "
-            "number computed anew from the records before this was sent.",
-            "",
-            *lines,
-            "",
-            f"Items and replies: {traces}. {reading}",
-        ]
-    )
-
-
-def _tasks(prepared: Sequence[Prepared]) -> str:
-    return ", ".join(one.submission.task_id for one in prepared)
-
-
-def _read(
-    api: HfApi, repository: str, kind: str, path: str, revision: str | None = None
-) -> str | None:
-    """A file's text, as it is on the Hub now; None when it is not there."""
-    try:
-        file = api.hf_hub_download(
-            repository, path, repo_type=kind, revision=revision, force_download=True
+    for group in _groups(steps.upload):
+        additions = [_addition(each) for each in group]
+        api.preupload_lfs_files(
+            target.repo_id, additions=additions, repo_type=target.repo_type, free_memory=False
         )
-    except EntryNotFoundError:
-        return None
-    return Path(file).read_bytes().decode()
+        operations += additions
+        progress.sent += group
+    return operations
 
 
-def _status(error: HfHubHTTPError) -> int | None:
-    return getattr(error.response, "status_code", None)
+def _addition(file: LocalFile) -> CommitOperationAdd:
+    operation = CommitOperationAdd(file.path, str(file.file))
+    if file.sha256 is not None:
+        operation.upload_info.sha256 = file.sha256
+    return operation
 
 
-def _said(error: HfHubHTTPError) -> str:
-    """What the Hub answered, on one line, with a way out for what has one."""
-    words = " ".join(str(error).split())
-    if _status(error) in (401, 403):
-        words += " (the token may not write here; it needs the right to do so)"
-    elif (_status(error) or 0) >= 500:
-        words += " (nothing is lost: send it again later)"
-    return words
+def commit(
+    api: HfApi,
+    target: Target,
+    remote: Remote,
+    files: Sequence[LocalFile],
+    operations: Sequence[CommitOperationAdd | CommitOperationDelete],
+) -> str:
+    """Make the new revision visible, if the head is still the one that was looked at."""
+    name = target.repo_id.split("/")[-1]
+    try:
+        made = patiently(
+            lambda: api.create_commit(
+                target.repo_id,
+                operations=operations,
+                commit_message=f"{MARK} {version('procedural-evals')}: {name}",
+                repo_type=target.repo_type,
+                parent_commit=remote.sha,
+            ),
+            "commit",
+        )
+    except HfHubHTTPError as error:
+        if status_of(error) != 412:
+            raise
+        # Somebody else's commit, or our own whose answer was lost.
+        now = remote_state(api, target.repo_id, target.repo_type)
+        if now is None or not plan(files, now.files, delete=target.delete).nothing_to_do:
+            raise
+        return now.sha
+    return str(made.oid)
+
+
+def publish(api: HfApi, target: Target) -> None:
+    """Make the repository public."""
+    patiently(
+        lambda: api.update_repo_settings(target.repo_id, repo_type=target.repo_type, private=False),
+        "publish",
+    )

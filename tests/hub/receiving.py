@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Protocol
+from collections.abc import Iterator
+from email.message import Message
+from io import BufferedIOBase
 
 from tests.hub.faults import Fault
 
@@ -15,13 +16,7 @@ class CutError(Exception):
     """The connection is gone, by a fault or by the client."""
 
 
-class _Headers(Protocol):
-    def get(self, name: str, failobj: str = "") -> str: ...
-
-
-def body_chunks(
-    stream: BinaryIO, headers: _Headers | Mapping[str, str], fault: Fault | None
-) -> Iterator[bytes]:
+def body_chunks(stream: BufferedIOBase, headers: Message, fault: Fault | None) -> Iterator[bytes]:
     """Pieces of the body, whether its length is announced or it comes in chunks."""
     received = 0
     for piece in _pieces(stream, headers):
@@ -36,7 +31,7 @@ def body_chunks(
         yield piece
 
 
-def _pieces(stream: BinaryIO, headers: _Headers | Mapping[str, str]) -> Iterator[bytes]:
+def _pieces(stream: BufferedIOBase, headers: Message) -> Iterator[bytes]:
     if headers.get("Transfer-Encoding", "").casefold() == "chunked":
         while size := int(stream.readline().split(b";")[0], 16):
             yield from _exactly(stream, size)
@@ -46,7 +41,7 @@ def _pieces(stream: BinaryIO, headers: _Headers | Mapping[str, str]) -> Iterator
         yield from _exactly(stream, int(headers.get("Content-Length", "0")))
 
 
-def _exactly(stream: BinaryIO, size: int) -> Iterator[bytes]:
+def _exactly(stream: BufferedIOBase, size: int) -> Iterator[bytes]:
     while size:
         piece = stream.read(min(_PIECE, size))
         if not piece:
