@@ -16,6 +16,7 @@ NAMES = (
     "contact-sheet",
     "report",
     "compare",
+    "audit",
     "judge-audit",
     "simulate",
     "demo",

@@ -84,7 +84,7 @@ def compare_runs(path_a: Path, path_b: Path, options: Options) -> RunComparison:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         notes = settings_contrasts(
-            _settings(a, left), _settings(b, right), comparison.counts.compared
+            settings_of(a, left), settings_of(b, right), comparison.counts.compared
         )
         found[name] = replace(comparison, contrasts=(*comparison.contrasts, *notes))
     return RunComparison(a, b, corrected(found), refused)
@@ -109,7 +109,7 @@ def _named(a: results.Run, b: results.Run, tasks: Sequence[str]) -> list[tuple[s
     return pairs
 
 
-def _settings(run: results.Run, task: str) -> dict[str, object]:
+def settings_of(run: results.Run, task: str) -> dict[str, object]:
     """What a results file says of a task's run beyond its records; model names are not among it."""
     config = run.results.get("config", {})
     task_config = run.results.get("configs", {}).get(task, {})
