@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ class PortableRows:
     """Makes the rows of one configuration portable.
 
     Attributes:
-        linked: how many rows lack a medium because it may not be passed on, by column.
-        embedded: how many rows hold a medium, by column.
+        linked: how many rows lack a medium because it may not be passed on, by terms and column.
+        embedded: how many rows hold a medium, by terms and column.
     """
 
     def __init__(
@@ -46,8 +47,8 @@ class PortableRows:
     ) -> None:
         """`features` are the builder's; media under terms that forbid it need `embed_media`."""
         self.features = features
-        self.linked: dict[str, int] = {}
-        self.embedded: dict[str, int] = {}
+        self.linked: Counter[tuple[Terms, str]] = Counter()
+        self.embedded: Counter[tuple[Terms, str]] = Counter()
         self._media = media_columns(features)
         self._video_file: Callable[[Mapping[str, Any]], str] = builder.video_file
         self._terms = terms
@@ -61,6 +62,19 @@ class PortableRows:
         for row in stored_rows(dataset):
             yield self._portable(row, _label(source, row.get("source")))
 
+    @staticmethod
+    def counts(counted: Counter[tuple[Terms, str]]) -> dict[str, int]:
+        """Rows by column, whatever the terms."""
+        found: Counter[str] = Counter()
+        for (_, column), rows in counted.items():
+            found[column] += rows
+        return dict(found)
+
+    @staticmethod
+    def columns(counted: Counter[tuple[Terms, str]], terms: Terms) -> list[str]:
+        """The columns that were counted under these terms."""
+        return [column for each, column in counted if each == terms]
+
     def _portable(self, row: Mapping[str, Any], source: str | None) -> dict[str, Any]:
         problems = [self._without_roots(problem) for problem in row["problems"]]
         changed: dict[str, Any] = {}
@@ -71,11 +85,11 @@ class PortableRows:
                 word = PROBLEM_WORDS[name]
                 problems = [each for each in problems if not each.startswith(word)]
                 problems.append(self._link(name, row))
-                self.linked[name] = self.linked.get(name, 0) + 1
+                self.linked[terms, name] += 1
             else:
                 changed[name] = _embedded(row[name])
                 if changed[name] is not None:
-                    self.embedded[name] = self.embedded.get(name, 0) + 1
+                    self.embedded[terms, name] += 1
         found: dict[str, Any] = {}
         for name, value in {**row, **changed, "problems": problems}.items():
             found[name] = value

@@ -7,4 +7,7 @@ a module imports what it needs inside `execute`.
 from __future__ import annotations
 
 #: In the order in which `--help` lists them; a module's name has underscores for hyphens.
-NAMES: tuple[str, ...] = ("submit",)
+NAMES: tuple[str, ...] = (
+    "build",
+    "submit",
+)
