@@ -78,7 +78,7 @@ def build(
         for builder in _builders(name, configs, data_dir):
             making.add(builder)
         built = making.finish(framework)
-        validate.require_valid(built.folder, making.digests)
+        validate.require_valid(built.folder, making.digests, folder)
         _put_in_place(unfinished, folder)
     return BuiltDataset(folder, built.record)
 

@@ -25,7 +25,9 @@ _TOKENS = {
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/~$}\])-])(?:file://)?/"
     r"(?:home|root|Users|tmp|var|mnt|media|data|opt|srv|work|workspace|usr|etc|private|content"
-    r"|scratch|nfs|Volumes|proc|dev|run)/[^\s\"']+|\b[A-Za-z]:\\[^\s\"']+"
+    r"|scratch|nfs|Volumes|proc|dev|run)/[^\s\"']+"
+    # Run lengths of masks look like other Windows paths.
+    r"|\b[A-Za-z]:\\(?:Users|Windows|Program|Temp|Documents|home|data|work)[^\s\"']*"
 )
 _ESCAPING = re.compile(r"(?:^|[\s\"'(=/])\.\.[/\\][^\s\"']*")
 _SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")

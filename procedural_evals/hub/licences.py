@@ -161,7 +161,6 @@ TERMS: dict[str, tuple[Terms, ...]] = {
             "other",
             "no statement about copies of the recordings; its owners hand them out themselves",
         ),
-        Terms("parts pictures", ("parts_image",), Share.NO, "other", "there are none"),
     ),
     "procobject-10k": (
         Terms(

@@ -57,14 +57,19 @@ class InvalidFolderError(ValueError):
     """A folder that is not fit to be published; the message has a line a problem."""
 
 
-def require_valid(folder: str | Path, digests: Digests | None = None) -> BuiltDataset:
-    """The built dataset in the folder; InvalidFolderError, with all problems, when it has some."""
+def require_valid(
+    folder: str | Path, digests: Digests | None = None, called: str | Path | None = None
+) -> BuiltDataset:
+    """The built dataset in the folder; InvalidFolderError, with all problems, when it has some.
+
+    `called` is the name that the message gives the folder.
+    """
     found = problems(folder, digests)
     if found:
         lines = [f"  {problem}" for problem in found[:_SHOWN]]
         if len(found) > _SHOWN:
             lines.append(f"  and {len(found) - _SHOWN} more")
-        raise InvalidFolderError(f"{folder} cannot be published:\n" + "\n".join(lines))
+        raise InvalidFolderError(f"{called or folder} cannot be published:\n" + "\n".join(lines))
     return record.load(folder)
 
 
