@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ def told(repository: str, progress: Callable[[], str]) -> Iterator[None]:
         advice = str(error) if cause is None else _advice(cause)
         raise PushError(f"{repository}: {advice}\n{progress()}") from error
     except KeyboardInterrupt:
-        print(f"\n{repository}: {progress()}")
+        print(f"\n{repository}: {progress()}", file=sys.stderr)
         raise
 
 

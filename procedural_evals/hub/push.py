@@ -32,6 +32,11 @@ class Pushed:
     public: bool
     seconds: float
 
+    def url(self, api: HfApi) -> str:
+        """The page of the new revision."""
+        prefix = {"dataset": "datasets/", "space": "spaces/"}.get(self.target.repo_type, "")
+        return f"{api.endpoint}/{prefix}{self.target.repo_id}/tree/{self.commit}"
+
 
 def push(
     api: HfApi,

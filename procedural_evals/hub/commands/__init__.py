@@ -9,5 +9,6 @@ from __future__ import annotations
 #: In the order in which `--help` lists them; a module's name has underscores for hyphens.
 NAMES: tuple[str, ...] = (
     "build",
+    "push",
     "submit",
 )

@@ -1,0 +1,88 @@
+"""`upload.py push`: built folders into repositories of the Hub."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+HELP = "push datasets, metrics, cards or the leaderboard to repositories of the Hub"
+DESCRIPTION = """Each repository is made if it is missing, private without --public, and gets
+the new files in one commit: what is there already is not sent again, what the build no longer has
+is removed. Interrupted, the same command goes on."""
+
+KINDS = ("datasets", "metrics", "cards", "leaderboard")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("kind", choices=KINDS, help="what to push")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all)")
+    parser.add_argument(
+        "--namespace", required=True, metavar="ORG", help="user or organization to push to"
+    )
+    parser.add_argument(
+        "--public",
+        action="store_true",
+        help="make it public when its files are there; refused for what may not be passed on",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print what would be done, and change nothing"
+    )
+    parser.add_argument(
+        "--build-dir",
+        default="outputs",
+        help="folder with what `build` has made; what is missing is built into it "
+        "(default: %(default)s)",
+    )
+    parser.add_argument("--rebuild", action="store_true", help="build datasets anew before pushing")
+    parser.add_argument(
+        "--adopt",
+        action="store_true",
+        help="take over a repository that was filled by something else",
+    )
+
+
+def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Push one after the other; the first that fails stops the rest."""
+    del rest
+    from procedural_evals.hub import targets
+    from procedural_evals.hub.plan import size_text
+    from procedural_evals.hub.problems import PushError
+    from procedural_evals.hub.push import push
+    from procedural_evals.hub.tokens import open_session
+
+    api = open_session(options.namespace).api  # before anything is built
+    build_dir = Path(options.build_dir)
+    if options.kind == "datasets":
+        found = targets.datasets(
+            options.names, options.namespace, build_dir, rebuild=options.rebuild
+        )
+    else:
+        make = {
+            "metrics": targets.metrics,
+            "cards": targets.cards,
+            "leaderboard": targets.leaderboard,
+        }[options.kind]
+        found = make(options.names, options.namespace, build_dir)
+    for number, target in enumerate(found):
+        try:
+            done = push(
+                api,
+                target,
+                public=options.public,
+                dry_run=options.dry_run,
+                adopt=options.adopt,
+            )
+        except PushError as error:
+            left = ", ".join(str(each) for each in found[number + 1 :]) or "none"
+            raise PushError(f"{error}\nNot looked at: {left}") from error
+        if options.dry_run:
+            continue
+        state = "public" if done.public else "private"
+        if done.commit is None:
+            print(f"{target}: up to date, {state}")
+        else:
+            sent = size_text(done.plan.upload_bytes)
+            print(f"{target}: pushed {sent} in {done.seconds:.1f} s, {state}, {done.url(api)}")
+    return 0

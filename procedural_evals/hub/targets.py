@@ -1,0 +1,98 @@
+"""What `push` can push: folders that are built if they are not there, and where each goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from procedural_evals.hub.sending import Target
+
+Say = Callable[[str], None]
+
+
+def datasets(
+    names: Sequence[str],
+    namespace: str,
+    build_dir: Path,
+    say: Say = print,
+    *,
+    rebuild: bool = False,
+) -> list[Target]:
+    """Data sets that `build` has put into a folder, or that are built into it now.
+
+    Args:
+        names: dataset names; none for all, without those whose files are not on this machine.
+        namespace: a user's or an organization's name.
+        build_dir: holds a folder NAME each, as `build --out` makes them.
+        say: takes lines for the user.
+        rebuild: build anew what is there.
+
+    Raises KeyError for an unknown name, ValueError for a folder that is not fit to be published,
+    FileNotFoundError for a named data set whose files are not found.
+    """
+    from procedural_evals import registry
+    from procedural_evals.hub import build, validate
+
+    for name in names:
+        registry.builder_class(name)
+    targets = []
+    for name in names or registry.benchmarks():
+        folder = build_dir / name
+        if folder.exists() and not rebuild:
+            say(f"{folder}: taken as it was built (--rebuild builds it anew); checking it")
+            built = validate.require_valid(folder)
+        else:
+            say(f"{folder}: building it")
+            try:
+                built = build.build(name, build_dir, overwrite=rebuild)
+            except FileNotFoundError as error:
+                if names:
+                    raise
+                say(f"{name}: left out, {error}")
+                continue
+        targets.append(
+            Target(
+                built.folder,
+                f"{namespace}/{name}",
+                "dataset",
+                private_because="; ".join(built.restricted),
+            )
+        )
+    return targets
+
+
+def metrics(names: Sequence[str], namespace: str, build_dir: Path) -> list[Target]:
+    """A Space a metric, which `evaluate.load("NAMESPACE/NAME")` loads as well."""
+    from procedural_evals.hub import spaces
+
+    return [
+        _space(spaces.build_metric_space(name, build_dir / "metrics" / name), namespace)
+        for name in names or spaces.metric_names()
+    ]
+
+
+def leaderboard(names: Sequence[str], namespace: str, build_dir: Path) -> list[Target]:
+    """The Space that shows the leaderboards."""
+    from procedural_evals.hub import spaces
+
+    if names:
+        raise ValueError(f"there is one leaderboard: leave out {' '.join(names)}")
+    return [_space(spaces.build_leaderboard(build_dir / spaces.LEADERBOARD), namespace)]
+
+
+def _space(folder: Path, namespace: str) -> Target:
+    return Target(folder, f"{namespace}/{folder.name}", "space", "gradio")
+
+
+def cards(names: Sequence[str], namespace: str, build_dir: Path) -> list[Target]:
+    """A model repository a reference system; files beside its card are left alone."""
+    from procedural_evals.hub import reference_cards
+
+    folders = {folder.name: folder for folder in reference_cards.build_cards(build_dir / "cards")}
+    for name in names:
+        if name not in folders:
+            raise KeyError(f"no reference card {name!r}; there is {', '.join(sorted(folders))}")
+    return [
+        Target(folders[name], f"{namespace}/{name}", "model", delete=False)
+        for name in names or sorted(folders)
+    ]
