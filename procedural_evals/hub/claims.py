@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -119,7 +119,8 @@ def claim(run: results.Run, task: str, model: str, simulated: bool = False) -> C
 
     Raises JudgeUnreachable when verdicts are lacking and the judge cannot be asked.
     """
-    rows, problem = _rows(task, run.records[task])
+    views = tuple(sorted({str(r["view"]) for r in run.records[task] if "view" in r}))
+    rows, problem = dataset_rows(task, views) if of_lmms_task(task) else (None, "")
     return Claim(run, task, model, simulated, verdicts_of(run, task), rows, problem)
 
 
@@ -181,16 +182,20 @@ def read_verdicts(file: Path) -> Verdicts:
     return Verdicts(tuple(judges), rows)
 
 
-def _rows(task: str, records: Sequence[Record]) -> tuple[dict[str, dict[str, Any]] | None, str]:
-    """The rows that the task asks about, without their pictures; or None and why."""
+def dataset_rows(
+    task: str, views: tuple[str, ...] = ()
+) -> tuple[dict[str, dict[str, Any]] | None, str]:
+    """The rows that a task asks about, by id and without their pictures; or None and why.
+
+    `views` are the cameras that the records name; a task has one.
+    """
     import datasets
     from datasets.exceptions import DatasetsError
 
     config = task_file(task)
     options = dict(config.get("dataset_kwargs") or {})
-    views = {record["view"] for record in records if "view" in record}
     if len(views) == 1:
-        options["view"] = views.pop()
+        options["view"] = views[0]
     try:
         rows = datasets.load_dataset(
             config["dataset_path"],

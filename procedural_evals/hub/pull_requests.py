@@ -7,6 +7,7 @@ there is found and not sent again, so that an interrupted submission is simply r
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -348,14 +349,13 @@ def _read(
     """A file's text, as it is on the Hub now; None when it is not there."""
 
     def download() -> str:
-        return str(
-            api.hf_hub_download(
-                repository, path, repo_type=kind, revision=revision, force_download=True
+        with tempfile.TemporaryDirectory() as folder:  # nothing of it belongs into the cache
+            file = api.hf_hub_download(
+                repository, path, repo_type=kind, revision=revision, local_dir=folder
             )
-        )
+            return Path(file).read_bytes().decode()
 
     try:
-        file = patiently(download, f"read {repository}/{path}")
+        return patiently(download, f"read {repository}/{path}")
     except EntryNotFoundError:
         return None
-    return Path(file).read_bytes().decode()
