@@ -16,6 +16,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--processes", type=int, default=1, help="processes to start (torchrun)")
     parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="ask everything anew, also what is kept in OUTPUT_PATH/.responses",
+    )
+    parser.add_argument(
         "--judge", help="who judges open answers: MODEL, MODEL@http://HOST/v1, lexical or none"
     )
     parser.add_argument("--judge-concurrency", type=int, help="judge requests at once (default 16)")
@@ -40,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Run lmms-eval with the settings in its environment; the exit status."""
     from procedural_evals import registry
-    from procedural_evals.harness import judging, protocols, runner, similarity
+    from procedural_evals.harness import judging, protocols, response_log, runner, similarity
 
     set_variables(
         {
@@ -52,6 +57,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
             protocols.SAMPLING_VARIABLE: options.sampling,
             protocols.VIDEO_AS_VARIABLE: options.video_as,
             registry.VIEW_VARIABLE: options.view,
+            response_log.FRESH_VARIABLE: "1" if options.fresh else None,
         }
     )
     return runner.run(rest, options.processes, options.allow_failed, options.allow_unjudged)

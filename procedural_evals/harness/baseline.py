@@ -48,6 +48,10 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
     """
 
     is_simple = False
+    reply_modules = ("procedural_evals.harness.policies",)
+    """What else decides a reply (see `reply_keys`)."""
+    sees_whole_split = True
+    """The most frequent reply depends on every row of the split."""
 
     def __init__(
         self,

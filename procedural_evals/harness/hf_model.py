@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+import transformers
 from accelerate import Accelerator
 from lmms_eval.api.instance import GenerationResult, Instance, TokenCounts
 from lmms_eval.api.model import lmms
@@ -19,61 +19,11 @@ from tqdm import tqdm
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from procedural_evals import replies
+from procedural_evals.harness.hf_continuations import ContinuationScores
+from procedural_evals.harness.hf_generation import Generation, seed_of
 from procedural_evals.harness.hf_media import FramePlan, Prompt, prompt_of
-from procedural_evals.harness.items import Row, failed_reply, name_of, place_of
+from procedural_evals.harness.items import REPEAT, Row, failed_reply, name_of, place_of
 from procedural_evals.harness.shown import note_frames
-
-DEFAULT_MAX_NEW_TOKENS = 512
-# Settings of a task that say how to generate; lmms-eval's other ones concern other models.
-_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
-_DECODING = ("num_beams", "repetition_penalty", "no_repeat_ngram_size", "length_penalty")
-
-
-@dataclass(frozen=True)
-class Generation:
-    """How the replies of a batch are generated."""
-
-    arguments: tuple[tuple[str, Any], ...]
-    """Of `model.generate`, sorted by name."""
-    until: tuple[str, ...]
-    """A reply ends before the first of these texts."""
-    continuations: tuple[str, ...] = field(default=(), repr=False)
-    """Nothing is generated: the reply says how likely each of these texts is (`_ranked`)."""
-
-    @classmethod
-    def from_settings(
-        cls, settings: Mapping[str, Any], max_new_tokens: int | None = None
-    ) -> Generation:
-        r"""Read a task's generation_kwargs; `max_new_tokens` takes the place of the task's own.
-
-        Greedy unless a temperature above 0, or do_sample without a temperature, asks for sampling.
-
-        >>> Generation.from_settings({"max_new_tokens": 8, "temperature": 0, "until": "\n"})
-        Generation(arguments=(('do_sample', False), ('max_new_tokens', 8)), until=('\n',))
-        """
-        if settings.get("num_return_sequences", 1) != 1:
-            raise ValueError(
-                f"num_return_sequences={settings['num_return_sequences']}: a request gets one "
-                f"reply; set the task's `repeats` to ask several times"
-            )
-        temperature = settings.get("temperature")
-        sample = temperature > 0 if temperature is not None else bool(settings.get("do_sample"))
-        chosen = {name: settings[name] for name in _DECODING if settings.get(name) is not None}
-        if sample:
-            chosen |= {name: settings[name] for name in _SAMPLING if settings.get(name) is not None}
-        limit = max_new_tokens or settings.get("max_new_tokens") or settings.get("max_gen_toks")
-        chosen |= {"do_sample": sample, "max_new_tokens": int(limit or DEFAULT_MAX_NEW_TOKENS)}
-        until = settings.get("until") or ()
-        return cls(
-            tuple(sorted(chosen.items())),
-            (until,) if isinstance(until, str) else tuple(until),
-            tuple(settings.get("continuations") or ()),
-        )
-
-    def ended(self, text: str) -> str:
-        """The reply up to the first stop text."""
-        ends = [text.find(stop) for stop in self.until if stop and stop in text]
-        return text[: min(ends)] if ends else text
 
 
 class ProceduralHF(lmms):  # type: ignore[misc]
@@ -101,6 +51,12 @@ class ProceduralHF(lmms):  # type: ignore[misc]
     """
 
     is_simple = False
+    reply_modules = (
+        "procedural_evals.harness.hf_continuations",
+        "procedural_evals.harness.hf_generation",
+        "procedural_evals.harness.hf_media",
+    )
+    """What else decides a reply (see `reply_keys`)."""
 
     def __init__(
         self,
@@ -164,7 +120,9 @@ class ProceduralHF(lmms):  # type: ignore[misc]
             as_images=videos_as == "images" or (videos_as == "auto" and video_processor is None),
         )
         self._max_new_tokens = max_new_tokens
-        self._blank: dict[str, list[float]] = {}
+        self.on_replies: Callable[[list[Instance], list[GenerationResult]], None] | None = None
+        """Is called with each batch and its replies, as soon as they are there."""
+        self._continuations = ContinuationScores(self._model, self._template, self._inputs)
         self._system_prompt = self._resolve_system_prompt(system_prompt)
 
     @property
@@ -178,6 +136,11 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         return self._model
 
     @property
+    def reply_identity(self) -> dict[str, str]:
+        """What a reply depends on beside the arguments: the type chosen, transformers' version."""
+        return {"dtype": str(self._model.dtype), "transformers": transformers.__version__}
+
+    @property
     def batch_size(self) -> int:
         """Prompts that are generated together."""
         return self.batch_size_per_gpu
@@ -185,12 +148,15 @@ class ProceduralHF(lmms):  # type: ignore[misc]
     def generate_until(self, requests: Sequence[Instance]) -> list[GenerationResult]:
         """A reply for each chat request, in their order, with its token counts."""
         results: list[GenerationResult] = [GenerationResult("")] * len(requests)
+        seeds = self._seeds(requests)
         failed = 0
         with tqdm(total=len(requests), disable=self.rank != 0, desc="procedural_hf") as bar:
             for generation, batch in self._batches(requests):
-                for number, result in zip(
-                    batch, self._answered([requests[n] for n in batch], generation), strict=True
-                ):
+                asked = [requests[number] for number in batch]
+                answered = self._answered(asked, [seeds[number] for number in batch], generation)
+                if self.on_replies is not None:
+                    self.on_replies(asked, answered)
+                for number, result in zip(batch, answered, strict=True):
                     results[number] = result
                     failed += replies.failed_request(result.text) is not None
                 bar.update(len(batch))
@@ -212,7 +178,6 @@ class ProceduralHF(lmms):  # type: ignore[misc]
             "procedural_hf answers single prompts; use a task with output_type generate_until"
         )
 
-    @torch.inference_mode()
     def continuation_scores(
         self, messages: Sequence[Mapping[str, Any]], continuations: Sequence[str]
     ) -> list[tuple[float, int]]:
@@ -221,37 +186,8 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         Returns, for each, the natural logarithm of its probability after the messages and its
         number of tokens; the end of the reply is not part of it.
         """
-        return self._scores(
-            prompt_of(self._with_system_prompt(messages), self._plan), continuations
-        )
-
-    def _scores(self, prompt: Prompt, continuations: Sequence[str]) -> list[tuple[float, int]]:
-        begun = self._template(prompt.conversation, add_generation_prompt=True)
-        length = self._inputs([prompt], [begun])["input_ids"].shape[1]
-        scores = []
-        for continuation in continuations:
-            inputs = self._inputs([prompt], [begun + continuation])
-            replied = inputs["input_ids"][0, length:]
-            logits = self._model(**inputs).logits[0, length - 1 : -1].float()
-            log_probabilities = logits.log_softmax(-1).gather(1, replied[:, None])
-            scores.append((float(log_probabilities.sum()), len(replied)))
-        return scores
-
-    def _ranked(self, prompt: Prompt, continuations: tuple[str, ...]) -> GenerationResult:
-        """A JSON object with the texts, their `log_likelihoods`, and those on grey (`blank`).
-
-        The scores on grey are found once for each text and size of the media.
-        """
-        sizes = [image.size for image in prompt.images], [video.shape for video in prompt.videos]
-        shown = repr((prompt.conversation, sizes, prompt.metadata, continuations))
-        if shown not in self._blank:
-            self._blank[shown] = [s for s, _ in self._scores(prompt.greyed(), continuations)]
-        reply = {
-            "continuations": continuations,
-            "log_likelihoods": [score for score, _ in self._scores(prompt, continuations)],
-            "blank": self._blank[shown],
-        }
-        return GenerationResult(json.dumps(reply))
+        prompt = prompt_of(self._with_system_prompt(messages), self._plan)
+        return self._continuations.scores(prompt, continuations)
 
     # ---- batches ------------------------------------------------------------------------------
 
@@ -268,8 +204,18 @@ class ProceduralHF(lmms):  # type: ignore[misc]
             for first in range(0, len(numbers), self.batch_size):
                 yield generation, numbers[first : first + self.batch_size]
 
+    def _seeds(self, requests: Sequence[Instance]) -> list[int]:
+        """For sampling: by the run's seed, the item and the repeat, whatever else is asked."""
+        seeds, counts = [], Counter[tuple[object, ...]]()
+        for request in requests:
+            place = place_of(request.args)
+            repeat = (getattr(request, "metadata", None) or {}).get(REPEAT, counts[place])
+            counts[place] += 1
+            seeds.append(seed_of(torch.initial_seed(), place.task, place.doc_id, repeat))
+        return seeds
+
     def _answered(
-        self, requests: Sequence[Instance], generation: Generation
+        self, requests: Sequence[Instance], seeds: Sequence[int], generation: Generation
     ) -> list[GenerationResult]:
         """The replies of one batch; an item that fails takes no other one with it."""
         results: dict[int, GenerationResult] = {}
@@ -284,12 +230,13 @@ class ProceduralHF(lmms):  # type: ignore[misc]
             except Exception as error:
                 results[number] = _failed(name_of(place, row), error)
             names[number] = name_of(place, row)
-        outcome = self._attempt(list(prompts.values()), generation)
+        seed = min((seeds[number] for number in prompts), default=0)
+        outcome = self._attempt(list(prompts.values()), generation, seed)
         if isinstance(outcome, list):
             return _in_order(results | dict(zip(prompts, outcome, strict=True)))
         for number, prompt in prompts.items():
             if len(prompts) > 1:
-                outcome = self._attempt([prompt], generation)
+                outcome = self._attempt([prompt], generation, seeds[number])
             results[number] = (
                 outcome[0] if isinstance(outcome, list) else _failed(names[number], outcome)
             )
@@ -308,10 +255,13 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         return prompt
 
     def _attempt(
-        self, prompts: list[Prompt], generation: Generation
+        self, prompts: list[Prompt], generation: Generation, seed: int
     ) -> list[GenerationResult] | Exception:
         try:
-            return self._generated(prompts, generation) if prompts else []
+            with torch.random.fork_rng(enabled=generation.samples):
+                if generation.samples:
+                    torch.manual_seed(seed)
+                return self._generated(prompts, generation) if prompts else []
         except Exception as error:
             # The traceback would keep the tensors that did not fit.
             outcome = error.with_traceback(None)
@@ -324,8 +274,9 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         self, prompts: Sequence[Prompt], generation: Generation
     ) -> list[GenerationResult]:
         if generation.continuations:
-            return [self._ranked(prompt, generation.continuations) for prompt in prompts]
-        texts = [self._template(p.conversation, add_generation_prompt=True) for p in prompts]
+            texts = [self._continuations.ranked(p, generation.continuations) for p in prompts]
+            return [GenerationResult(text) for text in texts]
+        texts = [self._template(prompt.conversation) for prompt in prompts]
         inputs = self._inputs(prompts, texts)
         length = inputs["input_ids"].shape[1]
         tokenizer = self.processor.tokenizer
@@ -354,8 +305,10 @@ class ProceduralHF(lmms):  # type: ignore[misc]
     def _with_system_prompt(self, messages: Sequence[Mapping[str, Any]]) -> list[Any]:
         return list(self._apply_system_prompt(list(messages), self._system_prompt))
 
-    def _template(self, conversation: list[dict[str, Any]], **options: Any) -> str:
-        return str(self.processor.apply_chat_template(conversation, tokenize=False, **options))
+    def _template(self, conversation: list[dict[str, Any]]) -> str:
+        """The prompt's text, up to where the reply begins."""
+        apply: Any = self.processor.apply_chat_template
+        return str(apply(conversation, tokenize=False, add_generation_prompt=True))
 
     def _inputs(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> dict[str, Any]:
         """What the model takes for these prompts and their templated texts."""

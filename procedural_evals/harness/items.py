@@ -9,6 +9,9 @@ from procedural_evals import replies
 
 Row = Mapping[str, Any]
 
+#: In a request's metadata: which of several replies to the same request this is, from 0.
+REPEAT = "procedural_evals_repeat"
+
 
 class Place(NamedTuple):
     """Where the row of a request lies: `task_dict[task][split][doc_id]`."""

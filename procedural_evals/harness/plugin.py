@@ -19,12 +19,17 @@ def register() -> list[Any]:
     """Payload of the `lmms_eval.models` entry point: the manifests of our models.
 
     It also makes lmms-eval's TaskManager index our tasks, so that `--tasks NAME` needs no
-    `--include_path`, alone, under torchrun and under accelerate.
+    `--include_path`, alone, under torchrun and under accelerate; that every model's replies to
+    them are kept; and that results are written where and as they should be.
     """
     from lmms_eval.models.registry_v2 import ModelManifest
 
+    from procedural_evals.harness.outputs import guard_tracker
+
     _index_our_tasks()
     _fail_at_once()
+    _keep_replies()
+    guard_tracker()
     _record_versions()
     return [
         ModelManifest(
@@ -111,3 +116,26 @@ def _record_versions() -> None:
 
     dump_config._knows_procedural_evals = True  # type: ignore[attr-defined]
     ConfigurableTask.dump_config = dump_config
+
+
+def _keep_replies() -> None:
+    """Wrap the making of models, whichever a run asks for (see `kept_replies`)."""
+    from lmms_eval.api.model import lmms
+
+    original = lmms.create_from_arg_string.__func__
+    if hasattr(original, "_knows_procedural_evals"):
+        return
+
+    @wraps(original)
+    def create(cls: Any, arg_string: str, additional_config: dict[str, Any] | None = None) -> Any:
+        from lmms_eval.utils import simple_parse_args_string
+
+        from procedural_evals.harness.kept_replies import keep_replies
+
+        lm = original(cls, arg_string, additional_config)
+        more = {name: value for name, value in (additional_config or {}).items() if value}
+        keep_replies(lm, simple_parse_args_string(arg_string) | more)
+        return lm
+
+    create._knows_procedural_evals = True  # type: ignore[attr-defined]
+    lmms.create_from_arg_string = classmethod(create)
