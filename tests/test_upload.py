@@ -1,0 +1,180 @@
+"""`upload.py` from build to load_dataset, against a Hub on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+from huggingface_hub import constants
+
+from procedural_evals import registry
+from procedural_evals.hub import cli, record, validate
+from tests import hub_server
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "promqa-assembly"
+
+_LOAD = """
+import sys
+from datasets import load_dataset
+load_dataset(sys.argv[1], split="test").save_to_disk(sys.argv[2])
+assert not any(name.startswith("procedural_evals") for name in sys.modules)
+"""
+
+
+def _run(
+    variables: Mapping[str, str], folder: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=dict(variables), capture_output=True, text=True, check=False
+    )
+
+
+def _plain(rows: datasets.Dataset) -> list[dict[str, Any]]:
+    """Rows whose media are the hashes of their bytes, wherever these are."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict) and set(value) == {"bytes", "path"}:
+            content = value["bytes"] or Path(value["path"]).read_bytes()
+            return hashlib.sha256(content).hexdigest()
+        return value
+
+    table = rows.with_format("arrow")[:].to_pylist()
+    return [{name: plain(value) for name, value in row.items()} for row in table]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sample of one benchmark, as `upload.py build` makes it."""
+    out = tmp_path_factory.mktemp("built")
+    assert cli.main(["build", NAME, "--config", "sample", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def own_hub(hub: hub_server.Hub, monkeypatch: pytest.MonkeyPatch) -> hub_server.Hub:
+    """The Hub that commands in the test's own process find, with the token of a member of ORG."""
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    monkeypatch.setenv("HF_TOKEN", hub.token)
+    return hub
+
+
+@pytest.mark.slow
+def test_what_was_pushed_is_what_load_dataset_gives(
+    hub: hub_server.Hub, built: Path, tmp_path: Path
+) -> None:
+    variables = hub.environment(tmp_path / "home")
+    pushed = _run(
+        variables, tmp_path, str(ROOT / "upload.py"), "push", "datasets", NAME,
+        "--namespace", "ORG", "--build-dir", str(built),
+    )  # fmt: skip
+    assert pushed.returncode == 0, pushed.stderr
+    assert f"dataset ORG/{NAME}: new, private" in pushed.stdout
+    assert f"private, {hub.url}/datasets/ORG/{NAME}/tree/" in pushed.stdout
+    repository = hub.repository("dataset", f"ORG/{NAME}")
+    assert repository.private
+    assert {"README.md", "build.json", "eval.yaml"} < set(repository.files())
+
+    clean = hub.environment(tmp_path / "clean")
+    loaded = _run(clean, tmp_path, "-c", _LOAD, f"ORG/{NAME}", str(tmp_path / "loaded"))
+    assert loaded.returncode == 0, loaded.stderr
+    theirs = datasets.load_from_disk(str(tmp_path / "loaded"))
+    builder = registry.load_builder(NAME, "sample")
+    builder.download_and_prepare()
+    ours = builder.as_dataset("test")
+    shared = [name for name in ours.column_names if name != "video"]  # see `upload.py build`
+    assert set(shared) < set(theirs.column_names)
+    assert theirs.select_columns(shared).features == ours.select_columns(shared).features
+    assert _plain(theirs.select_columns(shared)) == _plain(ours.select_columns(shared))
+
+
+@pytest.mark.slow
+class TestDatasets:
+    """`push datasets` with a folder that was built before."""
+
+    def test_text_that_may_not_be_passed_on_is_never_public(
+        self,
+        own_hub: hub_server.Hub,
+        built: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(validate, "require_valid", record.load)  # has tests of its own
+        folder = shutil.copytree(built / NAME, tmp_path / NAME)
+        content = json.loads((folder / record.FILE).read_text())
+        content["restricted"] = ["questions: no statement that they may be passed on"]
+        (folder / record.FILE).write_text(json.dumps(content))
+        arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir", str(tmp_path)]
+        assert cli.main([*arguments, "--public"]) == 2
+        assert "may not be public: questions: no statement" in capsys.readouterr().err
+        assert own_hub.names("dataset") == []
+        assert cli.main(arguments) == 0
+        assert own_hub.repository("dataset", f"ORG/{NAME}").private
+
+    def test_a_changed_folder_is_not_pushed(
+        self,
+        own_hub: hub_server.Hub,
+        built: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        folder = shutil.copytree(built / NAME, tmp_path / NAME)
+        (folder / "notes.txt").write_text("mine")
+        arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir", str(tmp_path)]
+        assert cli.main(arguments) == 2
+        assert "notes.txt: no file of the build" in capsys.readouterr().err
+        assert own_hub.names("dataset") == []
+
+
+def test_without_a_token_nothing_is_built(
+    own_hub: hub_server.Hub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("procedural_evals.hub.tokens.get_token", lambda: None)
+    arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir", str(tmp_path)]
+    assert cli.main(arguments) == 2
+    assert "upload.py push: there is no token" in capsys.readouterr().err
+    assert not list(tmp_path.glob("promqa*"))
+
+
+def test_the_commands_of_an_installed_package() -> None:
+    shown = _run({}, ROOT, "-m", "procedural_evals.hub", "--help")
+    assert shown.returncode == 0
+    for name in ("build", "push", "submit"):
+        assert f"    {name} " in shown.stdout
+
+
+def test_what_comes_after_a_failure_is_named(
+    own_hub: hub_server.Hub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from procedural_evals.hub import targets
+    from procedural_evals.hub.sending import Target
+
+    made = []
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text("---\nlicense: mit\n---\n")
+        made.append(Target(tmp_path / name, f"ORG/{name}", "model"))
+    monkeypatch.setattr(targets, "cards", lambda *_: made)
+    own_hub.fail("POST .*ORG/two/commit/", status=507, times=None)
+    assert cli.main(["push", "cards", "--namespace", "ORG"]) == 2
+    printed = capsys.readouterr()
+    assert "model ORG/one: pushed" in printed.out
+    assert "model ORG/two: the Hub has no room for it" in printed.err
+    assert "Not looked at: model ORG/three" in printed.err
+    assert sorted(own_hub.names("model")) == ["ORG/one", "ORG/two"]
