@@ -10,6 +10,7 @@ from procedural_evals.harness.dyad_protocols import (
 from procedural_evals.harness.judging import require_judge
 from procedural_evals.harness.protocols import FramePlan
 from procedural_evals.harness.similarity import require_encoder
+from procedural_evals.published_rows import with_media
 
 STEP = StepUnderstanding.of("step")
 LIKELIHOOD = StepUnderstanding.of("step_likelihood", likelihood=True)
@@ -36,4 +37,4 @@ def require_scorers(rows):
     """Stop before any model request when a judge or an encoder cannot be used."""
     require_judge(RESPONSE.rubric)
     require_encoder()
-    return rows
+    return with_media(rows)

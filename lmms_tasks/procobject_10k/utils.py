@@ -5,6 +5,7 @@ from procedural_evals.harness.protocols import FramePlan, OpenAnswer
 from procedural_evals.harness.records import GROUNDED_METRICS, JUDGED_METRICS
 from procedural_evals.harness.similarity import require_encoder
 from procedural_evals.layouts.procobject_10k import QUESTION_TYPES, REASONINGS
+from procedural_evals.published_rows import with_media
 
 RUBRIC = "procobject_four_dimensions"
 PLAN = FramePlan.from_environment(32, "uniform", (640, 360))
@@ -53,4 +54,4 @@ def require_scorers(rows):
     """Stop before any model request when the judge or the encoder cannot be used."""
     require_judge(RUBRIC)
     require_encoder()
-    return rows
+    return with_media(rows)

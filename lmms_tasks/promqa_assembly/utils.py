@@ -3,6 +3,7 @@
 from procedural_evals.harness.judging import require_judge as _require_judge
 from procedural_evals.harness.protocols import FramePlan, OpenAnswer
 from procedural_evals.layouts.promqa_assembly import QUESTION_TYPES, SOURCES
+from procedural_evals.published_rows import with_media
 
 RUBRIC = "promqa_ternary"
 
@@ -57,4 +58,4 @@ video_text, video_process = VIDEO.text, VIDEO.process
 def require_judge(rows):
     """Stop before any model request when the judge is not chosen or cannot be reached."""
     _require_judge(RUBRIC)
-    return rows
+    return with_media(rows)

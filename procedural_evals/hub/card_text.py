@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from procedural_evals import registry, sources
 from procedural_evals.hub import eval_yaml
-from procedural_evals.hub.portable import VIDEO_FILE
 from procedural_evals.hub.record import FILE as RECORD_FILE
 from procedural_evals.hub.record import BuiltDataset
+from procedural_evals.published_rows import VIDEO_FILE
 
 
 def body(built: BuiltDataset, about: Mapping[str, str]) -> Iterator[str]:
@@ -73,7 +73,8 @@ from datasets import load_dataset
 rows = load_dataset("ORG/{built.name}", "{config}", split="{split}")  # ORG: whose repository it is
 ```
 
-The videos of the rows are read from memory: `av.open(io.BytesIO(row["video"]["bytes"]))`."""
+Videos are read from memory, `av.open(io.BytesIO(row["video"]["bytes"]))`, or written to files by
+`procedural_evals.published_rows.with_media(rows)`, after which `row["video"]["path"]` is one."""
 
 
 def _contents(built: BuiltDataset) -> str:
@@ -143,7 +144,7 @@ Null because it may not be passed on: {counts}. From their owners:
 {text}
 ```
 
-`row["{VIDEO_FILE}"]` is then the file's place:
+`row["{VIDEO_FILE}"]` is then the file's place, which `with_media` looks at as well:
 
 ```python
 path = os.path.join(os.environ["{sources.DATA_VARIABLE}"], row["{VIDEO_FILE}"])

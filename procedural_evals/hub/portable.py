@@ -13,10 +13,8 @@ from procedural_evals.builders import BenchmarkBuilder
 from procedural_evals.harness.protocols import PROBLEM_WORDS
 from procedural_evals.hub.licences import Share, Terms, terms_for
 from procedural_evals.hub.parquet import media_columns, stored_rows
+from procedural_evals.published_rows import LINKED, VIDEO_FILE
 from procedural_evals.sources import DATA_VARIABLE
-
-#: The column that says where a linked video lies, below $PROCEDURAL_EVALS_DATA.
-VIDEO_FILE = "video_file"
 
 
 def portable_features(features: datasets.Features) -> datasets.Features:
@@ -100,7 +98,7 @@ class PortableRows:
     def _link(self, column: str, row: Mapping[str, Any]) -> str:
         place = f"${DATA_VARIABLE}/{self._video_file(row)}"
         if column == "video":
-            return f"video linked: it may not be passed on; it belongs at {place}"
+            return f"{LINKED}: it may not be passed on; it belongs at {place}"
         return f"{PROBLEM_WORDS[column]} linked: it may not be passed on (see the dataset's card)"
 
     def _without_roots(self, problem: str) -> str:
