@@ -1,4 +1,8 @@
-import evaluate
-from evaluate.utils import launch_gradio_widget
+"""The metric's page: its card, a form with the card's examples, and the values computed."""
 
-launch_gradio_widget(evaluate.load("llm_judge.py"))
+from pathlib import Path
+
+from procedural_evals.hub import metric_app
+
+if __name__ == "__main__":
+    metric_app.launch(Path(__file__).parent)

@@ -118,7 +118,7 @@ def options() -> dict[str, Any]:
 
 
 def launch(results: str | None = None, **arguments: Any) -> Any:
-    """Serve the page; `results` is a folder or a repository, else what the environment names."""
-    source = source_of(results or os.environ.get(RESULTS_VARIABLE))
+    """Serve the page; what the environment names as results goes before the folder or repository."""
+    source = source_of(os.environ.get(RESULTS_VARIABLE) or results)
     blocks = page(Results(source))
     return blocks.launch(**{**options(), **arguments})

@@ -128,12 +128,13 @@ def _cells(board: Board, given: Submission) -> Iterator[tuple[str, Cell]]:
 def _cell(row: Submission | Breakdown, given: Submission, metric: Metric) -> Cell:
     """The number on the column's scale: a judge's score of 0 to 100, for example, on 0 to 5."""
     (bottom, top), (low, high) = given.scale, metric.scale
-    value, *ends = (
-        None if number is None else low + (number - bottom) / (top - bottom) * (high - low)
-        for number in (row.value, row.low, row.high)
-    )
-    assert value is not None, "only an interval may be absent"
-    return Cell(value, *ends, row.n)
+    unit = (high - low) / (top - bottom)
+
+    def scaled(number: float) -> float:
+        return low + (number - bottom) * unit
+
+    low_end, high_end = (None if end is None else scaled(end) for end in (row.low, row.high))
+    return Cell(scaled(row.value), low_end, high_end, row.n)
 
 
 def _facts(group: Sequence[Submission], judges: Sequence[str]) -> Iterator[Fact]:

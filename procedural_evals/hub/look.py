@@ -42,4 +42,4 @@ def options(*sheets: str) -> dict[str, Any]:
         button_primary_text_color_dark="#0c1218",
     )
     css = "\n".join((APPS / name).read_text(encoding="utf-8") for name in ("page.css", *sheets))
-    return {"theme": theme, "css": css}
+    return {"theme": theme, "css": css, "ssr_mode": False}

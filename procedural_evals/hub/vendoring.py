@@ -11,18 +11,17 @@ from __future__ import annotations
 import ast
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import procedural_evals
 
 PACKAGE = "procedural_evals"
-INIT = (
-    '"""A part of procedural-evals {version}, copied here because this Space runs on its own."""\n'
-)
+INIT = '"""A part of procedural-evals, copied: this Space runs on its own."""\n'
+VERSION = '\n__version__ = "{}"\n'
 
 #: Files that modules read, beside them.
-DATA = {"judge/rubric.py": "judge/rubrics"}
+DATA = {"judge/rubric.py": "judge/rubrics/**/*", "hub/look.py": "hub/apps/*"}
 
 
 def source_folder() -> Path:
@@ -31,12 +30,12 @@ def source_folder() -> Path:
 
 
 def imported_names(source: str) -> Iterator[str]:
-    """Every module that Python source names in an import, also inside functions.
+    r"""Every module that Python source names in an import, also inside functions.
 
     `from a import b` gives both `a` and `a.b`, since `b` may be a module. Imports under
     `if TYPE_CHECKING` are never executed and left out.
 
-    >>> sorted(imported_names("import json\\nfrom a.b import c"))
+    >>> sorted(imported_names("import json\nfrom a.b import c"))
     ['a.b', 'a.b.c', 'json']
     """
     skipped: set[ast.AST] = set()
@@ -87,25 +86,30 @@ def third_party(files: Iterable[Path]) -> set[str]:
     return names - sys.stdlib_module_names - {PACKAGE}
 
 
-def vendor(entries: Iterable[Path], out: Path, also: Iterable[Path] = ()) -> list[Path]:
+def vendor(
+    entries: Iterable[Path], out: Path, also: Mapping[str, Path] | None = None
+) -> list[Path]:
     """Copy what the entries need to `out/procedural_evals`; the files written, sorted.
 
-    `also` are further files of the package that are read but not imported.
+    `also` are further files, by their place in the package.
     """
-    source = source_folder()
-    files = closure(entries)
-    for module, folder in DATA.items():
-        if source / module in files:
-            files += [file for file in sorted((source / folder).rglob("*")) if file.is_file()]
-    written = []
-    for file in [*files, *also]:
-        copy = out / PACKAGE / file.relative_to(source)
+    source, target = source_folder(), out / PACKAGE
+    files = {file.relative_to(source).as_posix(): file for file in closure(entries)}
+    for module, pattern in DATA.items():
+        if module in files:
+            found = (file for file in source.glob(pattern) if file.is_file())
+            files |= {file.relative_to(source).as_posix(): file for file in found}
+    files |= also or {}
+    written = set()
+    for place, file in files.items():
+        copy = target / place
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-        written.append(copy)
-    for folder in sorted({parent for copy in written for parent in copy.parents}):
-        if out / PACKAGE in (folder, *folder.parents):
-            init = folder / "__init__.py"
-            init.write_text(INIT.format(version=procedural_evals.__version__), encoding="utf-8")
-            written.append(init)
+        written.add(copy)
+    for folder in {parent for copy in written for parent in copy.parents}:
+        holds_code = any(copy.parent == folder and copy.suffix == ".py" for copy in written)
+        if folder == target or folder.parent == target or (holds_code and target in folder.parents):
+            version = VERSION.format(procedural_evals.__version__) if folder == target else ""
+            (folder / "__init__.py").write_text(INIT + version, encoding="utf-8")
+            written.add(folder / "__init__.py")
     return sorted(written)

@@ -11,4 +11,5 @@ NAMES: tuple[str, ...] = (
     "build",
     "push",
     "submit",
+    "leaderboard",
 )
