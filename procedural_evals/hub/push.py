@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from huggingface_hub import HfApi
 
+from procedural_evals.hub.interrupts import two_steps
 from procedural_evals.hub.plan import Plan, local_files, plan
 from procedural_evals.hub.problems import PushError, told
 from procedural_evals.hub.remote import Remote, remote_state
@@ -80,7 +81,8 @@ def push(
             progress.created = True
         sha = None
         if not steps.nothing_to_do:
-            operations = send(api, target, steps, progress)
+            with two_steps(progress):
+                operations = send(api, target, steps, progress)
             sha = commit(api, target, remote, files, operations)
             progress.committed = True
         if public and remote.private:

@@ -58,7 +58,8 @@ class Progress:
         parts = ["The repository was made, and is empty and private."] if self.created else []
         if self.total:
             size = size_text(sum(each.size for each in self.sent))
-            parts.append(f"{len(self.sent)} of {self.total} files ({size}) are sent.")
+            least = "At least " if len(self.sent) < self.total else ""
+            parts.append(f"{least}{len(self.sent)} of {self.total} files ({size}) are sent.")
         parts.append("Nothing of it is visible yet: the same command goes on from there.")
         return " ".join(parts)
 

@@ -71,13 +71,11 @@ def metrics(names: Sequence[str], namespace: str, build_dir: Path) -> list[Targe
     ]
 
 
-def leaderboard(names: Sequence[str], namespace: str, build_dir: Path) -> list[Target]:
-    """The Space that shows the leaderboards."""
+def leaderboard(namespace: str, build_dir: Path, results: str | None = None) -> list[Target]:
+    """The Space that shows the leaderboards, with submissions from a folder or a repository."""
     from procedural_evals.hub import spaces
 
-    if names:
-        raise ValueError(f"there is one leaderboard: leave out {' '.join(names)}")
-    return [_space(spaces.build_leaderboard(build_dir / spaces.LEADERBOARD), namespace)]
+    return [_space(spaces.build_leaderboard(build_dir / spaces.LEADERBOARD, results), namespace)]
 
 
 def _space(folder: Path, namespace: str) -> Target:

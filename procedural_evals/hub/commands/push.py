@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from procedural_evals.hub.sending import Target
 
 HELP = "push datasets, metrics, cards or the leaderboard to repositories of the Hub"
 DESCRIPTION = """Each repository is made if it is missing, private without --public, and gets
@@ -37,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rebuild", action="store_true", help="build datasets anew before pushing")
     parser.add_argument(
+        "--results",
+        metavar="FOLDER|ORG/NAME",
+        help="submissions for the leaderboard: a folder, or a repository of traces",
+    )
+    parser.add_argument(
         "--adopt",
         action="store_true",
         help="take over a repository that was filled by something else",
@@ -46,25 +55,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Push one after the other; the first that fails stops the rest."""
     del rest
-    from procedural_evals.hub import targets
     from procedural_evals.hub.plan import size_text
     from procedural_evals.hub.problems import PushError
     from procedural_evals.hub.push import push
     from procedural_evals.hub.tokens import open_session
 
     api = open_session(options.namespace).api  # before anything is built
-    build_dir = Path(options.build_dir)
-    if options.kind == "datasets":
-        found = targets.datasets(
-            options.names, options.namespace, build_dir, rebuild=options.rebuild
-        )
-    else:
-        make = {
-            "metrics": targets.metrics,
-            "cards": targets.cards,
-            "leaderboard": targets.leaderboard,
-        }[options.kind]
-        found = make(options.names, options.namespace, build_dir)
+    found = _targets(options)
     for number, target in enumerate(found):
         try:
             done = push(
@@ -86,3 +83,20 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
             sent = size_text(done.plan.upload_bytes)
             print(f"{target}: pushed {sent} in {done.seconds:.1f} s, {state}, {done.url(api)}")
     return 0
+
+
+def _targets(options: argparse.Namespace) -> list[Target]:
+    from procedural_evals.hub import targets
+
+    namespace, build_dir = options.namespace, Path(options.build_dir)
+    if options.results and options.kind != "leaderboard":
+        raise ValueError(f"--results goes with the leaderboard, not with {options.kind}")
+    if options.kind == "datasets":
+        return targets.datasets(options.names, namespace, build_dir, rebuild=options.rebuild)
+    if options.kind == "metrics":
+        return targets.metrics(options.names, namespace, build_dir)
+    if options.kind == "cards":
+        return targets.cards(options.names, namespace, build_dir)
+    if options.names:
+        raise ValueError(f"there is one leaderboard: leave out {' '.join(options.names)}")
+    return targets.leaderboard(namespace, build_dir, options.results)
