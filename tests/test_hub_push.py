@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitOperationAdd, HfApi, constants
 
 from procedural_evals.hub import problems
 from procedural_evals.hub.problems import PushError
@@ -276,6 +277,19 @@ class TestTokens:
         with pytest.raises(PushError, match=said):
             open_session(namespace, HfApi(endpoint=hub.url, token=token))
 
+    def test_a_client_that_is_offline_is_not_asked_again(
+        self, api: HfApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        monkeypatch.setattr(time, "sleep", pytest.fail)
+        with pytest.raises(PushError, match=r"Unset HF_HUB_OFFLINE\nNothing was changed"):
+            open_session("ORG", api)
+
+    def test_a_hub_that_is_not_there(self, api: HfApi, hub: hub_server.Hub) -> None:
+        hub.stop()
+        with pytest.raises(PushError, match="the Hub cannot be reached"):
+            open_session("ORG", api)
+
     def test_a_token_that_will_do(self, api: HfApi, hub: hub_server.Hub) -> None:
         hub.fail("GET /api/whoami-v2", status=503, times=2)
         assert open_session("ORG", api).name == "worker"
@@ -289,6 +303,31 @@ from procedural_evals.hub.sending import Target
 from procedural_evals.hub.tokens import open_session
 push(open_session("ORG").api, Target(Path(sys.argv[1]), "ORG/x", "dataset"))
 """
+
+
+@pytest.mark.slow
+def test_ctrl_c_waits_for_what_is_under_way_and_a_second_one_does_not(
+    hub: hub_server.Hub, tmp_path: Path
+) -> None:
+    folder = tmp_path / "built"
+    folder.mkdir()
+    (folder / "README.md").write_text(CARD)
+    (folder / "a.parquet").write_bytes(_bytes(1, 20_000_000))
+    hub.slow("PUT /storage/", bytes_per_second=2_000_000)
+    command = [sys.executable, "-c", _CLIENT, str(folder)]
+    with subprocess.Popen(
+        command, env=hub.environment(tmp_path / "home"), stderr=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stderr is not None
+        while not hub.diary.receiving:
+            time.sleep(0.02)
+        client.send_signal(signal.SIGINT)
+        while "Ctrl-C again" not in client.stderr.readline():
+            pass
+        client.send_signal(signal.SIGINT)
+        assert "Nothing of it is visible yet" in client.stderr.read()
+    assert client.returncode == 130
+    assert hub.repository("dataset", "ORG/x").files() == [".gitattributes"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -217,6 +218,13 @@ def test_a_server_that_fails_three_times_is_asked_again(
     hub.fail("POST .*/commit/", status=507, message="no space left")
     with pytest.raises(HfHubHTTPError, match="no space left"):
         api.create_commit("ORG/x", _add(a__txt=b"a"), commit_message="two", repo_type="dataset")
+
+
+def test_an_answer_may_come_late(api: HfApi, hub: hub_server.Hub) -> None:
+    hub.delay("GET /api/whoami-v2", seconds=0.2, times=1)
+    started = time.monotonic()
+    assert api.whoami()["name"] == "worker"
+    assert time.monotonic() - started >= 0.2
 
 
 def test_a_cut_upload_is_counted_and_leaves_nothing(

@@ -7,4 +7,4 @@ import sys
 from procedural_evals.hub.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(prog="python -m procedural_evals.hub"))

@@ -8,11 +8,11 @@ from procedural_evals.cli import run_command
 from procedural_evals.hub import commands
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "upload.py") -> int:
     """Run one command; the exit status is 2 for a wrong argument or a missing file."""
     return run_command(
         commands,
-        prog="upload.py",
+        prog=prog,
         description="Build and push data sets, metrics and cards; submit results to the Hub.",
         arguments=arguments,
     )

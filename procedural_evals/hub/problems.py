@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,9 +10,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from huggingface_hub import errors
-from huggingface_hub.utils import logging
 
-_logger = logging.get_logger("procedural_evals.hub")
+_logger = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 #: Answers after which the same request may well succeed.
@@ -34,6 +34,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether asking again may help: the connection failed, or the server is in trouble."""
     if isinstance(error, errors.HfHubHTTPError):
         return status_of(error) in TRANSIENT
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return False
     return isinstance(error, (errors.HTTPError, ConnectionError, TimeoutError))
 
 
@@ -93,6 +95,8 @@ def _http_cause(error: BaseException | None) -> BaseException | None:
 
 def _advice(error: BaseException) -> str:
     status, reason = status_of(error), _reason(error)
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return "the Hub's client is offline. Unset HF_HUB_OFFLINE"
     if status == 401:
         return f"the Hub does not know this token ({reason}). Log in again: hf auth login --force"
     if status == 403:
