@@ -111,7 +111,8 @@ def findings_of(family: Family, variant: TaskRun, force: bool = False) -> dict[s
     hidden = family.hidden_from(variant)
     lines: dict[str, list[Line]] = {}
     for line in measured(pairs).lines:
-        if line.measure in MEASURES:
+        # Of scores that are no means of items the headline alone.
+        if line.measure in MEASURES and (line.measure in full or line.primary):
             lines.setdefault(line.measure, []).append(line)
     return {
         measure: Finding(

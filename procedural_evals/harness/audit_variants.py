@@ -155,7 +155,7 @@ def _by_full(runs: Sequence[TaskRun], full: str | None) -> list[list[TaskRun]]:
                 break
         else:
             groups.append([run])
-    return groups
+    return sorted(groups, key=lambda group: runs.index(group[0]))
 
 
 def _pairs(full: TaskRun, variant: TaskRun) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -36,8 +35,11 @@ def mcnemar(lost: int, gained: int) -> float:
     if lost < 0 or gained < 0:
         raise ValueError(f"{lost} lost and {gained} gained; counts of items are needed")
     n = lost + gained
-    tail = sum(math.comb(n, k) for k in range(min(lost, gained) + 1))
     # Whole numbers up to the last step: neither a sum nor a power rounds.
+    tail = ways = 1
+    for k in range(min(lost, gained)):
+        ways = ways * (n - k) // (k + 1)
+        tail += ways
     return min(1.0, (2 * tail) / (1 << n))
 
 
