@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from procedural_evals.hub.parquet import ShardWriter, media_columns, row_groups
 from procedural_evals.hub.portable import PortableRows, portable_features
 from procedural_evals.hub.record import BuildError, BuiltDataset
 from procedural_evals.hub.reload import digest_of
+
+logger = logging.getLogger(__name__)
 
 DATA = "data"
 
@@ -62,6 +65,9 @@ class Making:
         splits: dict[str, Any] = {}
         self.digests[config] = {}
         for split, dataset in builder.as_dataset().items():
+            if not len(dataset):  # `load_dataset` fails for a split without rows
+                logger.warning("left out: %s %s/%s has no rows", self.name, config, split)
+                continue
             digests: list[str] = []
             size = 0
             label = f"{self.name} {config}/{split}"
@@ -84,6 +90,8 @@ class Making:
                     for file in writer.files
                 },
             }
+        if not splits:
+            raise BuildError(f"{self.name} {config}: no split has rows")
         self.configs[config] = {
             "simulated": simulated,
             "default": False,

@@ -125,8 +125,6 @@ class ShardWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None and not self.files:
-            self._open()  # a split without rows is a file without row groups
         self._close()
         if kind is None:
             total = len(self.files)

@@ -30,8 +30,6 @@ def parquet_problems(built: BuiltDataset) -> Iterator[Problem]:
     scanner = Scanner()
     for name in built.files:
         parquet = pq.ParquetFile(built.folder / name)
-        if not parquet.metadata.num_rows:
-            continue
         row_number = 0
         for group in range(parquet.metadata.num_row_groups):
             stored = parquet.metadata.row_group(group).total_byte_size

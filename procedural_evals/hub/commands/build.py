@@ -16,10 +16,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="dataset name, for example flatpack-bench")
     parser.add_argument(
         "--config",
-        action="append",
+        nargs="+",
+        action="extend",
         dest="configs",
-        help="configuration to build; may be repeated (default: the sample, and all whose files "
-        "are found)",
+        help="configurations to build (default: the sample, and all whose files are found and whose "
+        "text may be passed on)",
     )
     parser.add_argument(
         "--data-dir", help="folder with the authors' files (default: where load_dataset finds them)"
