@@ -19,8 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         dest="configs",
-        help="configurations to build (default: the sample, and all whose files are found and whose "
-        "text may be passed on)",
+        metavar="CONFIG",
+        help="configurations to build (default: the sample, and all whose files are found and "
+        "whose text may be passed on)",
     )
     parser.add_argument(
         "--data-dir", help="folder with the authors' files (default: where load_dataset finds them)"
