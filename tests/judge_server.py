@@ -25,9 +25,9 @@ FAULTS = ("429", "500", "hang", "broken", "empty", "cut")
 _NUMBER = re.compile(r"\bprediction number (\d+)\b")
 
 
-def item_number(prompt: str) -> int | None:
+def item_number(prompt: object) -> int | None:
     """The number in `prediction number N`, by which a test tells its items apart."""
-    found = _NUMBER.findall(prompt)
+    found = _NUMBER.findall(str(prompt))
     return int(found[-1]) if found else None
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
-from procedural_evals.harness import results
+import psutil
+
+from procedural_evals.harness import results, runner
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -29,6 +35,57 @@ def procedural_evals(*arguments: object, **extra: str) -> subprocess.CompletedPr
         text=True,
         check=False,
     )
+
+
+def started(*arguments: object, processes: int = 1, **extra: str) -> subprocess.Popen[str]:
+    """`procedural-evals run ...` or (with --tasks first) lmms-eval itself, in a session of its own.
+
+    Its output goes into `log.txt` of the folder that comes after --output_path.
+    """
+    words = list(map(str, arguments))
+    log = Path(words[words.index("--output_path") + 1], "log.txt")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if words[0] == "run":
+        command = [sys.executable, "-m", "procedural_evals.cli", *words]
+    else:
+        command = runner.command(words, processes)
+    with log.open("a") as file:
+        return subprocess.Popen(
+            command,
+            env=runner.environment(processes) | environment(**extra),
+            stdout=file,
+            stderr=file,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def end_all(process: subprocess.Popen[str]) -> None:
+    """SIGKILL for a process and all that it has started."""
+    family = [process.pid, *(each.pid for each in psutil.Process(process.pid).children(True))]
+    for pid in family:
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def kept(output: Path) -> list[dict[str, Any]]:
+    """The replies that are kept of the runs in a folder."""
+    files = sorted((output / ".responses").rglob("*.jsonl"))
+    lines = [line for file in files for line in file.read_text().split("\n") if '"reply"' in line]
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def wait_for_replies(output: Path, count: int, process: subprocess.Popen[str]) -> None:
+    """Return when so many replies are kept; fail when the run ends before that."""
+    while len(kept(output)) < count:
+        assert process.poll() is None, (output / "log.txt").read_text()
+        time.sleep(0.02)
+
+
+def samples(run: results.Run, task: str) -> list[dict[str, Any]]:
+    """All that lmms-eval has written of each item, in the order of the rows."""
+    lines = results.samples_file(run.path, task).read_text(encoding="utf-8").split("\n")
+    return sorted((json.loads(line) for line in lines if line), key=lambda one: one["doc_id"])
 
 
 def run(output: Path, tasks: str, *arguments: object, status: int = 0, **extra: str) -> results.Run:

@@ -268,8 +268,8 @@ class ResponseLog:
         return True
 
     def _failure(self) -> LogWriteError:
-        lost = f" {len(self.unwritten)} replies could not be kept:" if self.unwritten else ""
-        lost += "".join(f" {entry.task} {entry.item}," for entry in self.unwritten).rstrip(",")
+        names = ", ".join(f"{entry.task} {entry.item}" for entry in self.unwritten)
+        lost = f" Not kept: {names}." if names else ""
         return LogWriteError(
             f"{self._path}: {self.error}.{lost} All earlier replies are kept; make room, and the "
             "same command goes on from there"

@@ -194,9 +194,7 @@ def report_replies(
         lines = results.samples_file(file, task).read_text(encoding="utf-8").split("\n")
         samples = [json.loads(line) for line in lines if line]
         failed = sum(_failed(sample.get("filtered_resps")) for sample in samples)
-        print(
-            f"{task}: {len(samples)} replies, {failed} of them failed; not scored (--predict_only)"
-        )
+        print(f"{task}: {len(samples)} replies, {failed} failed; not scored (--predict_only)")
         complete &= allow_failed or not failed
     print(
         f"The same command without --predict_only scores them, from {output / FOLDER}, "

@@ -1,0 +1,83 @@
+"""Real runs that are killed, and go on: nothing is asked twice, and the results are the same."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from hashlib import sha256
+
+import pytest
+
+from procedural_evals.harness import results
+
+from . import lmms
+from .judge_server import JudgeServer
+from .tiny_vlm import tiny_vlm
+
+pytestmark = pytest.mark.slow
+
+AT_ONCE = 3
+
+
+def letter(messages) -> str:
+    return "ABCD"[sha256(json.dumps(messages).encode()).digest()[0] % 4]
+
+
+def prompts(server: JudgeServer) -> Counter[str]:
+    asked = Counter(json.dumps(body["messages"]) for body in server.bodies)
+    server.bodies.clear()
+    return asked
+
+
+def test_a_killed_run_of_a_paid_model_goes_on(tmp_path):
+    task = "flatpack_bench_blind_sample"
+    with JudgeServer(reply=letter, delay=0.1) as server:
+        model = f"model_version=m,base_url={server.base_url},api_key=k,num_cpus={AT_ONCE}"
+        arguments = ("--model", "async_openai", "--model_args", model)
+        whole = lmms.run(tmp_path / "whole", task, *arguments)
+        asked_once = prompts(server)
+
+        output = tmp_path / "killed"
+        command = ("--tasks", task, *arguments, "--output_path", output, "--log_samples")
+        process = lmms.started(*command)
+        lmms.wait_for_replies(output, 20, process)
+        lmms.end_all(process)
+        before = len(lmms.kept(output))
+        asked = prompts(server)
+        assert sum(asked.values()) <= before + AT_ONCE
+        assert not results.results_files(output)
+
+        resumed = lmms.run(output, task, *arguments)
+        again = prompts(server)
+    assert sum(again.values()) == 72 - before
+    # Twice was asked only what was under way when the processes were killed.
+    assert sum(((asked + again) - asked_once).values()) <= AT_ONCE
+    assert not asked_once - (asked + again)
+    assert lmms.samples(resumed, task) == lmms.samples(whole, task)
+    assert resumed.results["results"] == whole.results["results"]
+
+
+def test_a_killed_run_of_a_local_model_goes_on_in_another_number_of_processes(tmp_path):
+    task = "procobject_10k_sample"
+    checkpoint = tiny_vlm("qwen2_5_vl", tmp_path / "checkpoint")
+    model = ("--model", "procedural_hf", "--gen_kwargs", "max_new_tokens=32")
+    model += ("--model_args", f"pretrained={checkpoint},max_pixels=20000")
+    ours = ("--judge", "none", "--frames", 4, "--allow-unjudged")
+    whole = lmms.run(tmp_path / "whole", task, *model, *ours)
+
+    output = tmp_path / "killed"
+    command = ("--tasks", task, "--output_path", output, "--log_samples", *model)
+    variables = {"PROCEDURAL_EVALS_JUDGE": "none", "PROCEDURAL_EVALS_FRAMES": "4"}
+    process = lmms.started(*command, processes=2, **variables)
+    lmms.wait_for_replies(output, 6, process)
+    lmms.end_all(process)
+    before = lmms.kept(output)
+    assert 6 <= len(before) < 20
+
+    resumed = lmms.run(output, task, *model, *ours)
+    after = Counter(line["item"] for line in lmms.kept(output))
+    assert after == Counter(dict.fromkeys(after, 1))  # nothing was generated twice
+    assert len(after) == 20
+    assert lmms.samples(resumed, task) == lmms.samples(whole, task)
+    assert all(len(sample["iou"]["frame_times"]) == 4 for sample in lmms.samples(resumed, task))
+    assert resumed.results["results"] == whole.results["results"]
