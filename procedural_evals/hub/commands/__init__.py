@@ -11,5 +11,6 @@ NAMES: tuple[str, ...] = (
     "build",
     "push",
     "submit",
+    "cards",
     "leaderboard",
 )

@@ -1,0 +1,26 @@
+"""`upload.py cards`: the model cards of the reference systems and of the published results."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+HELP = "write the model cards of the reference systems and of the papers' published results"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder; one folder a card is made in it"
+    )
+
+
+def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Write the cards and name their files."""
+    del rest
+    from procedural_evals.hub.reference_cards import CARD, build_cards
+
+    for folder in build_cards(options.out):
+        print(folder / CARD)
+    return 0
