@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 #: Pixels of the largest mask that is read; Pillow opens no picture as large.
 MOST_PIXELS = 2**28
+_LONGEST = 7  # characters of a run: six hold MOST_PIXELS and a sign
 
 
 def decode_rle(rle: Mapping[str, Any]) -> Mask:
@@ -25,7 +27,7 @@ def decode_rle(rle: Mapping[str, Any]) -> Mask:
     >>> bool((decode_rle(encode_rle(np.eye(3, dtype=bool))) == np.eye(3, dtype=bool)).all())
     True
     """
-    from pycocotools import mask as coco
+    import cv2
 
     try:
         height, width = (index(n) for n in rle["size"])
@@ -36,34 +38,48 @@ def decode_rle(rle: Mapping[str, Any]) -> Mask:
     if min(height, width) < 0 or max(height, width, height * width) > MOST_PIXELS:
         raise ValueError(f"mask: size [{height}, {width}] is not that of a picture")
     runs = _run_lengths(encoded)
-    if sum(runs) != height * width or min(runs, default=0) < 0:
+    if runs.sum() != height * width or runs.min(initial=0) < 0:
         raise ValueError(
-            f"mask: its runs cover {sum(runs)} pixels, its size {height}x{width} has "
+            f"mask: its runs cover {runs.sum()} pixels, its size {height}x{width} has "
             f"{height * width}; the counts are cut or damaged"
         )
-    mask: Mask = coco.decode({"size": [height, width], "counts": encoded}).astype(bool)
+    mask: Mask = np.zeros((height, width), bool)
+    ends = runs.cumsum()
+    starts, stops = ends[:-1:2].tolist(), ends[1::2].tolist()  # of the runs inside the mask
+    if starts:
+        # Runs go down the columns, so only the columns between the first and the last are made.
+        first, last = starts[0] // height, -(-stops[-1] // height)
+        columns = np.zeros((last - first) * height, np.uint8)
+        for start, stop in zip(starts, stops, strict=True):
+            columns[start - first * height : stop - first * height] = 1
+        if columns.size:
+            drawn = cv2.transpose(columns.reshape(last - first, height))
+            mask[:, first:last] = drawn.view(bool)
     return mask
 
 
-def _run_lengths(counts: bytes) -> list[int]:
+def _run_lengths(counts: bytes) -> Ints:
     """Run lengths of the compressed form: 5 bits a character, low first, deltas two runs back."""
-    runs: list[int] = []
-    value = shift = 0
-    for character in counts:
-        code = character - 48
-        if not 0 <= code < 64:
-            raise ValueError(
-                f"mask: character {chr(character)!r} is not in the run-length alphabet"
-            )
-        value |= (code & 0x1F) << shift
-        shift += 5
-        if code & 0x20:
-            continue
-        if code & 0x10:
-            value -= 1 << shift
-        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
-        value = shift = 0
-    return runs
+    codes = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
+    wrong = np.flatnonzero((codes < 0) | (codes >= 64))
+    if wrong.size:
+        character = chr(counts[wrong[0]])
+        raise ValueError(f"mask: character {character!r} is not in the run-length alphabet")
+    last = np.flatnonzero(codes & 0x20 == 0)  # the last character of each number
+    if not last.size:
+        return last
+    first = np.concatenate([[0], last[:-1] + 1])
+    longest = int((last - first).max()) + 1
+    if longest > _LONGEST:
+        raise ValueError(f"mask: a run of {longest} characters is longer than any picture")
+    codes = codes[: last[-1] + 1]
+    place = np.arange(codes.size) - np.repeat(first, last - first + 1)
+    numbers = np.add.reduceat((codes & 0x1F) << (5 * place), first)
+    numbers -= (codes[last] & 0x10 != 0) * (np.int64(1) << (5 * (last - first + 1)))
+    # The first three stand for themselves, each later one for a difference to the last but one.
+    numbers[1::2] = np.cumsum(numbers[1::2])
+    numbers[2::2] = np.cumsum(numbers[2::2])
+    return numbers
 
 
 def encode_rle(mask: NDArray[Any]) -> dict[str, Any]:
@@ -80,7 +96,21 @@ def resize_mask(mask: Mask, size: tuple[int, int]) -> Mask:
 
     if (mask.shape[1], mask.shape[0]) == size:
         return mask
-    return cv2.resize(mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST).astype(bool)
+    bits = np.ascontiguousarray(mask).view(np.uint8)
+    scaled: Mask = cv2.resize(bits, size, interpolation=cv2.INTER_NEAREST).view(bool)
+    return scaled
+
+
+def box_of(mask: Mask) -> tuple[slice, slice]:
+    """Rows and columns of the smallest box around the mask [h, w]; both empty when it is.
+
+    >>> box_of(np.array([[False, False], [False, True]]))
+    (slice(1, 2, None), slice(1, 2, None))
+    """
+    import cv2
+
+    x, y, width, height = cv2.boundingRect(np.ascontiguousarray(mask).view(np.uint8))
+    return slice(y, y + height), slice(x, x + width)
 
 
 def label_point(mask: Mask) -> tuple[int, int] | None:
@@ -94,10 +124,14 @@ def label_point(mask: Mask) -> tuple[int, int] | None:
     """
     import cv2
 
-    if not mask.any():
+    rows, columns = box_of(mask)
+    if rows.start == rows.stop:
         return None
-    padded = np.pad(mask.astype(np.uint8), 1)
+    # No pixel outside is nearer than the nearest one in the box or on the ring around it.
+    padded = np.pad(mask[rows, columns].view(np.uint8), 1)
     depth = cv2.distanceTransform(padded, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)[1:-1, 1:-1]
-    deepest = np.flatnonzero(depth == depth.max())
-    y, x = divmod(int(deepest[len(deepest) // 2]), mask.shape[1])
-    return x, y
+    # Squares of whole pixels: their roots differ in the last digit from one call to another.
+    squares = np.rint(depth * depth)
+    deepest = np.flatnonzero(squares == squares.max())
+    y, x = divmod(int(deepest[len(deepest) // 2]), columns.stop - columns.start)
+    return columns.start + x, rows.start + y

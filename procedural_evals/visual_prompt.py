@@ -7,23 +7,34 @@ the paper's study of what a visual prompt needs.
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from procedural_evals.masks import Mask, label_point, resize_mask
+from procedural_evals.masks import Mask, box_of, label_point, resize_mask
 
 Picture = NDArray[np.uint8]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+#: How the parts of a picture get their colours.
+COLOURS = ("contrast", "palette")
 
 
 @dataclass(frozen=True)
 class PromptStyle:
-    """What is drawn, and how: sizes in pixels of the finished picture, opacity in [0, 1]."""
+    """What is drawn, and how: sizes in pixels of the finished picture, opacity in [0, 1].
+
+    `colours` is "contrast" (`pick_colours`: far from each other and from what lies below) or
+    "palette" (`palette`: the same colours in every picture).
+    """
 
     labels: bool = True
     boundaries: bool = True
@@ -32,6 +43,24 @@ class PromptStyle:
     boundary_width: int = 2
     opacity: float = 0.1
     font_size: int = 16
+    colours: str = "contrast"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if self.colours not in COLOURS:
+            raise ValueError(f"colours: {self.colours!r} is not one of {', '.join(COLOURS)}")
+        if not self.font_size > 0:
+            raise ValueError(f"font_size: {self.font_size!r}; a number of pixels is needed")
+
+    def __str__(self) -> str:
+        """As recorded in results.
+
+        >>> str(PromptStyle(masks=False))
+        'labels, boundaries; contrast colours, font 16'
+        """
+        parts = ("labels", "boundaries", "masks")
+        shown = ", ".join(part for part in parts if getattr(self, part))
+        return f"{shown or 'nothing'}; {self.colours} colours, font {self.font_size}"
 
 
 def draw_visual_prompt(
@@ -55,19 +84,23 @@ def draw_visual_prompt(
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
         raise ValueError(f"frame: {frame.dtype} {frame.shape}; uint8 [h, w, 3] is needed")
     size = style.size or (frame.shape[1], frame.shape[0])
-    canvas = np.asarray(Image.fromarray(frame).resize(size, Image.Resampling.BILINEAR))
-    given = {(names or {}).get(part, part): mask for part, mask in masks.items() if mask.any()}
-    shown = {label: resize_mask(given[label], size) for label in sorted(given, key=_natural)}
-    colours = pick_colours(canvas, list(shown.values()))
-
-    picture = canvas.astype(np.float64)
-    for mask, colour in zip(shown.values(), colours, strict=True):
-        if style.masks:
-            picture[mask] += style.opacity * (colour - picture[mask])
-    for mask, colour in zip(shown.values(), colours, strict=True):
-        if style.boundaries:
-            picture[boundary(mask, style.boundary_width)] = colour
-    image = Image.fromarray(picture.round().astype(np.uint8))
+    given = {(names or {}).get(part, part): mask for part, mask in masks.items()}
+    shown = {
+        label: _Part.at(resize_mask(given[label], size))
+        for label in sorted(given, key=_natural)
+        if given[label].any()
+    }
+    parts = list(shown.values())
+    picture = _resized(frame, size)
+    colours = palette(len(parts))
+    if style.colours == "contrast":
+        colours = _contrasting([part.mean_colour(picture) for part in parts])
+    if style.masks:
+        _tint(picture, parts, colours, style.opacity)
+    if style.boundaries:
+        for part, colour in zip(parts, colours, strict=True):
+            picture[part.box][boundary(part.mask, style.boundary_width)] = colour.round()
+    image = Image.fromarray(picture)
     if style.labels:
         for label in shown:
             # At the mask's own resolution: its deepest point is sharper there.
@@ -79,10 +112,78 @@ def draw_visual_prompt(
     return image
 
 
+def _resized(frame: Picture, size: tuple[int, int]) -> Picture:
+    """The frame at (width, height), as an array of its own."""
+    if (frame.shape[1], frame.shape[0]) == size:
+        return frame.copy()
+    return np.array(Image.fromarray(frame).resize(size, Image.Resampling.BILINEAR))
+
+
+class _Part(NamedTuple):
+    """A part of the finished picture: the box around it, and its mask within that box."""
+
+    box: tuple[slice, slice]
+    mask: Mask
+
+    @classmethod
+    def at(cls, mask: Mask) -> _Part:
+        box = box_of(mask)
+        return cls(box, np.ascontiguousarray(mask[box]))
+
+    def covers(self, rows: Ints, columns: Ints) -> Mask:
+        """Which of these pixels of the picture belong to the part."""
+        y, x = rows - self.box[0].start, columns - self.box[1].start
+        height, width = self.mask.shape
+        found: Mask = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+        found[found] = self.mask[y[found], x[found]]
+        return found
+
+    def mean_colour(self, picture: Picture) -> Floats:
+        """Mean RGB of the pixels under the mask; nan where there are none."""
+        import cv2
+
+        count = cv2.countNonZero(self.mask.view(np.uint8)) if self.mask.size else 0
+        if not count:
+            return np.full(3, np.nan)
+        mean = np.array(cv2.mean(picture[self.box], self.mask.view(np.uint8))[:3])
+        # OpenCV multiplies the sum by 1 / count; the sum itself is whole.
+        total: Floats = (mean * count).round()
+        return total / count
+
+
+def _tint(picture: Picture, parts: list[_Part], colours: list[Floats], opacity: float) -> None:
+    """Blend each part's colour into the picture, one part after the other, in place.
+
+    A pixel of one part takes its value from a table of 256; where parts overlap the blends follow
+    each other unrounded.
+    """
+    import cv2
+
+    height, width = picture.shape[:2]
+    depth = np.zeros((height, width), np.uint8)
+    for part in parts:
+        depth[part.box] += part.mask
+    shared = np.flatnonzero(depth > 1)
+    rows, columns = np.divmod(shared, width)
+    blended = picture[rows, columns].astype(np.float64)
+    levels = np.arange(256.0)[:, None]
+    for part, colour in zip(parts, colours, strict=True):
+        table = (levels + opacity * (colour - levels)).round().astype(np.uint8)
+        below = picture[part.box]
+        if below.size:
+            cv2.copyTo(cv2.LUT(below, table[:, None]), part.mask.view(np.uint8), below)
+        if shared.size:
+            inside = part.covers(rows, columns)
+            blended[inside] += opacity * (colour - blended[inside])
+    picture[rows, columns] = blended.round()
+
+
 def boundary(mask: Mask, width: int) -> Mask:
     """Pixels of the mask [h, w] that lie within `width` pixels of its edge, inside it."""
     import cv2
 
+    if not mask.size:
+        return mask
     kernel = np.ones((3, 3), np.uint8)
     inner = cv2.erode(
         mask.astype(np.uint8),
@@ -101,16 +202,30 @@ def pick_colours(picture: Picture, masks: list[Mask]) -> list[Floats]:
     Greedy: of a fixed set of candidates, the one whose smallest CIELAB distance to the colours
     already taken and to the mean of the pixels it will lie on is largest.
     """
+    return _contrasting([_Part.at(mask).mean_colour(picture) for mask in masks])
+
+
+def _contrasting(below: list[Floats]) -> list[Floats]:
     rgb, lab = _candidates()
     nearest = np.full(len(rgb), np.inf)
     colours: list[Floats] = []
-    for mask in masks:
-        below = rgb_to_lab(picture[mask].mean(axis=0)[None] / 255)[0]
-        distance = np.minimum(nearest, np.linalg.norm(lab - below, axis=1))
-        best = int(distance.argmax())
+    for mean in below:
+        distance = np.linalg.norm(lab - rgb_to_lab(mean[None] / 255)[0], axis=1)
+        best = int(np.minimum(nearest, distance).argmax())
         colours.append(rgb[best] * 255)
         nearest = np.minimum(nearest, np.linalg.norm(lab - lab[best], axis=1))
     return colours
+
+
+def palette(count: int) -> list[Floats]:
+    """`count` RGB colours (float, [0, 255]) whose hues turn by the golden angle, from red on.
+
+    >>> [colour.round().astype(int).tolist() for colour in palette(2)]
+    [[255, 38, 38], [38, 255, 101]]
+    """
+    turn = (3 - 5**0.5) / 2  # of a whole turn
+    colours = [colorsys.hsv_to_rgb(number * turn % 1, 0.85, 1.0) for number in range(count)]
+    return [255 * np.array(colour) for colour in colours]
 
 
 @lru_cache(maxsize=1)
@@ -151,7 +266,7 @@ def _draw_label(
     image: Image.Image, label: str, centre: tuple[float, float], font_size: int
 ) -> None:
     """White text on a black box around the centre (x, y), kept inside the picture."""
-    font = ImageFont.load_default(size=font_size)
+    font = _font(font_size)
     draw = ImageDraw.Draw(image)
     left, top, right, bottom = draw.textbbox((0, 0), label, font=font)
     width, height = right - left + 4, bottom - top + 4
@@ -159,6 +274,12 @@ def _draw_label(
     y = min(max(centre[1] - height / 2, 0), max(image.height - height, 0))
     draw.rectangle((x, y, x + width, y + height), fill=(0, 0, 0))
     draw.text((x + 2 - left, y + 2 - top), label, font=font, fill=(255, 255, 255))
+
+
+@lru_cache(maxsize=8)
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The font that comes with Pillow: unpacking it takes longer than drawing a label."""
+    return ImageFont.load_default(size=size)
 
 
 def _natural(label: str) -> tuple[int, str]:
