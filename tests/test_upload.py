@@ -178,3 +178,34 @@ def test_what_comes_after_a_failure_is_named(
     assert "model ORG/two: the Hub has no room for it" in printed.err
     assert "Not looked at: model ORG/three" in printed.err
     assert sorted(own_hub.names("model")) == ["ORG/one", "ORG/two"]
+
+
+_COMPUTE = """
+import sys
+import evaluate
+metric = evaluate.load(sys.argv[1])
+print(metric.compute(predictions=[[{"start": 0.0, "end": 2.0}]],
+                     references=[[{"start": 0.0, "end": 4.0}]])["iou"])
+"""
+
+
+@pytest.mark.slow
+def test_a_pushed_metric_is_a_space_that_evaluate_loads(
+    own_hub: hub_server.Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["push", "metrics", "grounded_iou", "--namespace", "ORG", "--public"]
+    assert cli.main([*arguments, "--build-dir", str(tmp_path)]) == 0
+    assert "space ORG/grounded_iou: new, public" in capsys.readouterr().out
+    assert own_hub.repository("space", "ORG/grounded_iou").settings["sdk"] == "gradio"
+    nobody = own_hub.environment(tmp_path / "home", token=None)
+    computed = _run(nobody, tmp_path, "-c", _COMPUTE, "ORG/grounded_iou")
+    assert computed.stdout.strip() == "0.5", computed.stderr
+
+
+@pytest.mark.slow
+def test_the_leaderboard_is_a_space(own_hub: hub_server.Hub, tmp_path: Path) -> None:
+    arguments = ["push", "leaderboard", "--namespace", "ORG", "--build-dir", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    (name,) = own_hub.names("space")
+    assert {"README.md", "app.py"} < set(own_hub.repository("space", name).files())
+    assert cli.main(["push", "leaderboard", "some", *arguments[2:]]) == 2
