@@ -1,22 +1,20 @@
-"""Decoding the frames of a file in the order in which they are shown, with jumps to keyframes.
+"""Opening a file, and decoding its frames in the order in which they are shown.
 
-The floor under `video`: a timeline lists when each frame is shown without decoding anything, and
-`decoded` gives the pictures that are on screen with the least decoding.
+The floor under `video`. `decoded` gives the pictures that are on screen, one thread and one file
+handle, and knows what to do where frames are broken; `segments` is the fast way for sound files.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
-from functools import lru_cache
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import av
 import numpy as np
@@ -27,57 +25,24 @@ from av.stream import Disposition
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from procedural_evals.containers import missing_bytes
+if TYPE_CHECKING:
+    from procedural_evals.timelines import Timeline
 
 _LOG = logging.getLogger(__name__)
 
 StrPath = str | PathLike[str]
 Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 
-# Matroska and WebM round every timestamp to a whole millisecond. A time that misses a frame's start
-# by no more than this means that start.
-_CLOCK = 0.001 + 1e-6
 # A jump empties the decoder's pipeline; below this many skipped frames decoding on is cheaper.
-_WORTH_A_JUMP = 8
-# FFmpeg's own choice for streams without a frame rate.
-_FALLBACK_RATE = 25
+_WORTH_A_JUMP = 4
 
 
 class VideoError(ValueError):
     """A file that cannot be read as video. The message names the file and what is wrong with it."""
 
 
-@dataclass(frozen=True)
-class Timeline:
-    """When each frame is shown, and from which packets decoding may start.
-
-    A frame is known by its stamp: its presentation timestamp in ticks, or its number in the order
-    of presentation where the file's timestamps are missing or cannot be right.
-    """
-
-    stamps: Int64
-    """Ascending, one a frame."""
-    times: Float64
-    """Seconds after the first frame, one a frame."""
-    end: float
-    """When the last frame goes off screen."""
-    slack: float
-    """Seconds by which a time may miss a frame's start and still mean it."""
-    start_time: float
-    numbered: bool
-    key_stamps: Int64
-    """Stamps of the keyframes, ascending; none when numbered. Beside them: how many packets lie
-    before each in the file, and its decoding timestamp."""
-    key_orders: Int64
-    key_dts: Int64
-
-    def number_of(self, stamp: int) -> int:
-        """Number of the frame with this stamp, or of the one before it."""
-        return max(0, int(np.searchsorted(self.stamps, stamp, side="right")) - 1)
-
-
-def _existing(path: StrPath) -> Path:
+def existing(path: StrPath) -> Path:
+    """The path of a file that is there and not empty; raises what `video.probe` raises."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"no video file at {file}")
@@ -89,11 +54,19 @@ def _existing(path: StrPath) -> Path:
 
 
 @contextmanager
-def opened(path: StrPath) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """Open a file and its video stream; raises what `video.probe` raises."""
-    file = _existing(path)
+def opened(
+    path: StrPath, described: tuple[bool, ...] = (), threads: int = 0
+) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open a file and its video stream; raises what `video.probe` raises.
+
+    `described` says for each stream whether its header describes the coding in full: FFmpeg then
+    decodes no frames to find out. `threads` decode; 0: as many as FFmpeg thinks right.
+    """
+    file = existing(path)
+    # A dictionary of the decoder's options for each stream, whatever PyAV's annotations say.
+    probing: list[Any] = [{"skip_frame": "all"} if known else {} for known in described]
     try:
-        container = av.open(str(file), metadata_errors="ignore")
+        container = av.open(str(file), metadata_errors="ignore", stream_options=probing)
     except Exception as error:  # of several bases: damaged sizes even end as MemoryError
         raise VideoError(f"{file} does not open as a video: {error}") from error
     with container:
@@ -104,13 +77,43 @@ def opened(path: StrPath) -> Iterator[tuple[InputContainer, VideoStream]]:
         if getattr(stream, "codec_context", None) is None:
             raise VideoError(f"{file}: no decoder for its codec")
         stream.thread_type = "AUTO"  # type: ignore[assignment]
+        stream.codec_context.thread_count = threads
         try:
             yield container, stream
         finally:
-            _drain(stream)
+            drain(stream)
 
 
-def _demuxed(container: InputContainer, stream: VideoStream) -> Iterator[Packet]:
+class Source:
+    """A file that is opened when something of it is first needed, and closed with the block.
+
+    Belongs to the thread that made it.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path = path
+        self._stack = ExitStack()
+        self._open: tuple[InputContainer, VideoStream] | None = None
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def open(
+        self, described: tuple[bool, ...] = (), *, anew: bool = False
+    ) -> tuple[InputContainer, VideoStream]:
+        """The container and its video stream, opened as by `opened`; `anew`: at the beginning."""
+        if anew:
+            self._stack.close()
+            self._open = None
+        if self._open is None:
+            self._open = self._stack.enter_context(opened(self.path, described))
+        return self._open
+
+
+def demuxed(container: InputContainer, stream: VideoStream) -> Iterator[Packet]:
     """The stream's packets and, at the end, an empty one that empties the decoder."""
     try:
         yield from container.demux(stream)
@@ -121,7 +124,7 @@ def _demuxed(container: InputContainer, stream: VideoStream) -> Iterator[Packet]
         raise VideoError(f"{container.name} is damaged: {error}") from error
 
 
-def _drain(stream: VideoStream) -> None:
+def drain(stream: VideoStream) -> None:
     """Let the decoder's threads finish what they have begun.
 
     PyAV holds Python's lock while it stops or resets them; a thread that then wants to log through
@@ -164,7 +167,7 @@ class Feed:
         self._container = container
         self._stream = stream
         self._timeline = timeline
-        self._packets: Iterator[Packet] = _demuxed(container, stream)
+        self._packets: Iterator[Packet] = demuxed(container, stream)
         self._position = -1
         self._numbered = timeline is None or timeline.numbered
         self._next_number = 0
@@ -207,12 +210,12 @@ class Feed:
         if key < 0 or timeline.key_orders[key] - self._position <= _WORTH_A_JUMP:
             return False
         self._ready.clear()
-        _drain(self._stream)
+        drain(self._stream)
         # Containers index keyframes by presentation time (Matroska) or by decoding time (MP4).
         for ticks in (timeline.key_stamps[key], timeline.key_dts[key]):
             with suppress(av.error.FFmpegError):
                 self._container.seek(int(ticks), stream=self._stream)
-            packets = _demuxed(self._container, self._stream)
+            packets = demuxed(self._container, self._stream)
             first = next(packets, None)
             if first is None or first.pts is None:
                 continue
@@ -226,138 +229,6 @@ class Feed:
                 return True
         self.lost = True
         return True
-
-
-def truncation(path: StrPath, lacking: int) -> str:
-    """What to say about a file that lacks bytes at its end."""
-    return f"{path} is truncated: the last {lacking} bytes are missing; get the file again"
-
-
-class _Listed(NamedTuple):
-    """What a packet says about its frame; its data is not kept."""
-
-    pts: int | None
-    dts: int | None
-    duration: int
-    key: bool
-    discard: bool
-    end: int
-    """Position in the file of the first byte after it; 0 when unknown."""
-    corrupt: bool
-
-
-def timeline_of(path: StrPath) -> Timeline:
-    """When each frame of a file is shown; kept for the files read last, as long as unchanged."""
-    file = _existing(path)
-    stat = file.stat()
-    return _listed(str(file.absolute()), stat.st_mtime_ns, stat.st_size)
-
-
-@lru_cache(maxsize=32)
-def _listed(path: str, modified: int, size: int) -> Timeline:
-    """List the packets of a file; `modified` and `size` make a changed file another file."""
-    lacking = missing_bytes(path)
-    if lacking:
-        raise VideoError(truncation(path, lacking))
-    with opened(path) as (container, stream):
-        packets = [_described(packet) for packet in _demuxed(container, stream) if packet.size]
-        if not packets:
-            raise VideoError(f"{path} holds no frame")
-        if lacking is None and (packets[-1].corrupt or packets[-1].end > size):
-            raise VideoError(f"{path} is truncated inside its last frame; get the file again")
-        # AVI keeps no presentation times: where frames are reordered FFmpeg can only guess them.
-        guessed = container.format.name == "avi" and bool(stream.codec_context.has_b_frames)
-        base, rate = stream.time_base, frame_rate(stream)
-    timeline = None if guessed else _indexed(packets, base, rate)
-    return timeline or _counted(path)
-
-
-def _described(packet: Packet) -> _Listed:
-    return _Listed(
-        pts=packet.pts,
-        dts=packet.dts,
-        duration=packet.duration or 0,
-        key=packet.is_keyframe,
-        discard=packet.is_discard,
-        end=0 if packet.pos is None or packet.pos < 0 else packet.pos + packet.size,
-        corrupt=packet.is_corrupt,
-    )
-
-
-def _indexed(
-    packets: Sequence[_Listed], base: Fraction | None, rate: Fraction | None
-) -> Timeline | None:
-    """The timeline that the packets' timestamps give; None where some lack or are there twice."""
-    shown = [packet for packet in packets if not packet.discard]
-    stamps = np.array(sorted({packet.pts for packet in shown if packet.pts is not None}), np.int64)
-    if base is None or not shown or len(stamps) < len(shown):
-        return None
-    keys = sorted(
-        (packet.pts, before, packet.pts if packet.dts is None else packet.dts)
-        for before, packet in enumerate(packets)
-        if packet.key and packet.pts is not None
-    )
-    key_stamps, key_orders, key_dts = np.array(keys, np.int64).reshape(-1, 3).T
-    times = _seconds(stamps, base)
-    last = next(packet for packet in shown if packet.pts == stamps[-1])
-    return Timeline(
-        stamps=stamps,
-        times=times,
-        end=float(times[-1]) + (last.duration * float(base) or _period(times, rate)),
-        slack=_slack(times),
-        start_time=float(int(stamps[0]) * base),
-        numbered=False,
-        key_stamps=key_stamps,
-        key_orders=key_orders,
-        key_dts=key_dts,
-    )
-
-
-def _counted(path: str) -> Timeline:
-    """The timeline of a file that must be decoded for it: frames are numbered as they come."""
-    with opened(path) as (container, stream):
-        ticks = [frame.pts for _, frame in Feed(container, stream)]
-        # The average is made of timestamps, and those of such a file are not to be had.
-        base, rate = stream.time_base, stream.guessed_rate or frame_rate(stream)
-    if not ticks:
-        raise VideoError(f"{path}: no frame decodes")
-    stamps = np.arange(len(ticks))
-    known = np.array([tick for tick in ticks if tick is not None], np.int64)
-    if base is not None and len(known) == len(ticks) and (np.diff(known) > 0).all():
-        times = _seconds(known, base)
-        start_time = float(int(known[0]) * base)
-    else:
-        times = stamps.astype(np.float64) * _period(np.zeros(1), rate)
-        start_time = 0.0
-    nothing = np.zeros(0, np.int64)
-    return Timeline(
-        stamps=stamps,
-        times=times,
-        end=float(times[-1]) + _period(times, rate),
-        slack=_slack(times),
-        start_time=start_time,
-        numbered=True,
-        key_stamps=nothing,
-        key_orders=nothing,
-        key_dts=nothing,
-    )
-
-
-def _seconds(ticks: Int64, base: Fraction) -> Float64:
-    """Seconds after the first of the ticks; one rounding each, so equal times stay equal."""
-    seconds: Float64 = (ticks - ticks[0]) * base.numerator / base.denominator
-    return seconds
-
-
-def _period(times: Float64, rate: Fraction | None) -> float:
-    """Seconds that a frame stays on screen where nothing says it for this one."""
-    if len(times) > 1:
-        return float(np.median(np.diff(times)))
-    return 1 / float(rate or _FALLBACK_RATE)
-
-
-def _slack(times: Float64) -> float:
-    return _CLOCK if len(times) < 2 else min(_CLOCK, float(np.diff(times).min()) / 4)
 
 
 def decoded(

@@ -4,12 +4,14 @@ Times are seconds (float64) after the first frame of the file, whatever the time
 container gives to that frame: 0.0 is the first frame. A frame stays on screen from its own time
 until the time of the next one. Ranges are half-open, `[start, end)`.
 
-Reading a few frames out of many costs no more than one pass over the file: the packets are listed
-without being decoded, and the reader then jumps to a keyframe only where that skips enough frames.
+Reading a few frames out of many costs no more than one pass over the file: it is known when each
+frame is shown before one is decoded, and only what the wanted ones build on is decoded then, by as
+many threads as there are processors.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,20 +24,18 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import Colorspace, Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
+from procedural_evals import segments
 from procedural_evals.containers import missing_bytes
 from procedural_evals.decoding import (
     Feed,
-    Float64,
-    Int64,
+    Source,
     StrPath,
-    Timeline,
     VideoError,
     decoded,
     frame_rate,
     opened,
-    timeline_of,
-    truncation,
 )
+from procedural_evals.timelines import Float64, Int64, Timeline, timeline_of, truncation
 
 __all__ = [
     "DECODER_VERSION",
@@ -129,7 +129,32 @@ class _Painter:
             src_color_range=frame.color_range,
             interpolation=Interpolation.BICUBIC,
         ).to_ndarray()
-        return np.ascontiguousarray(np.rot90(picture, turns), dtype=np.uint8)
+        return np.rot90(picture, turns).astype(np.uint8, copy=False)
+
+
+class _Canvas:
+    """Upright RGB arrays of frames, painted in any order, by several threads."""
+
+    def __init__(self, count: int, size: tuple[int, int] | None) -> None:
+        self.frames: UInt8 | None = None
+        self._count = count
+        self._size = size
+        self._lock = threading.Lock()
+
+    def brush(self) -> segments.Take:
+        """A function, for one thread, that paints a frame into its place."""
+        painter = _Painter(self._size)
+
+        def paint(place: int, frame: VideoFrame) -> None:
+            picture = painter(frame)
+            with self._lock:
+                if self.frames is None:
+                    self.frames = np.empty((self._count, *picture.shape), dtype=np.uint8)
+            if picture.shape != self.frames.shape[1:]:
+                raise segments.UnsoundError("the size changes on the way")
+            self.frames[place] = picture
+
+        return paint
 
 
 def probe(path: StrPath) -> VideoInfo:
@@ -138,16 +163,16 @@ def probe(path: StrPath) -> VideoInfo:
     Raises `FileNotFoundError` when there is no such file and `VideoError` when it is not a
     readable video.
     """
-    with opened(path) as (container, stream):
+    # Headers are not asked for times: they estimate the duration, sum up decoding times, or count
+    # from 0 and not from the first frame.
+    timeline = timeline_of(path)
+    with opened(path, timeline.described, threads=1) as (container, stream):
         frame = _first_frame(path, container, stream)
         turns = _quarter_turns(frame)
         rate = frame_rate(stream)
         frames = stream.frames or None
         codec = stream.codec_context.name
     width, height = (frame.width, frame.height) if turns % 2 == 0 else (frame.height, frame.width)
-    # Headers are not asked for times: they estimate the duration, sum up decoding times, or count
-    # from 0 and not from the first frame.
-    timeline = timeline_of(path)
     return VideoInfo(
         path=str(path),
         width=width,
@@ -296,19 +321,25 @@ def sample_frames(
         raise ValueError(f"unknown rule {rule!r}; known: {', '.join(sorted(RULES))}")
     if size is not None and min(size) < 1:
         raise ValueError(f"size is (width, height) of at least one pixel each, got {size}")
-    timeline = timeline_of(path)
-    if times is not None:
-        if start is not None or end is not None:
-            raise ValueError("start= and end= go with count=; times= alone says which frames")
-        numbers = _on_screen(timeline, np.asarray(times, dtype=np.float64), path)
-        wanted, place = np.unique(numbers, return_inverse=True)
-        shown = _read(path, timeline, wanted, size, strict)
-        return Frames(shown.frames[place], shown.times[place])
-    if count is None or count < 1:
+    if times is not None and (start is not None or end is not None):
+        raise ValueError("start= and end= go with count=; times= alone says which frames")
+    if times is None and (count is None or count < 1):
         raise ValueError(f"count must be at least 1, got {count}")
-    low, high = _range(timeline, start, end, path)
-    picked = low + RULES[rule](timeline.times[low:high], count)
-    shown = _read(path, timeline, picked, size, strict)
+    with Source(path) as source:
+        timeline = timeline_of(path, source)
+        while True:
+            if times is not None:
+                numbers = _on_screen(timeline, np.asarray(times, dtype=np.float64), path)
+                wanted, places = np.unique(numbers, return_inverse=True)
+            else:
+                low, high = _range(timeline, start, end, path)
+                wanted = low + RULES[rule](timeline.times[low:high], count or 1)
+            shown = _read(source, timeline, wanted, size, strict)
+            if shown is not None:
+                break
+            timeline = timeline_of(path, source, listed=True)
+    if times is not None:
+        return Frames(shown.frames[places], shown.times[places])
     # A broken frame's stand-in may be its neighbour, which was picked as well.
     fresh = np.diff(np.maximum.accumulate(shown.times), prepend=-1.0) > 0
     return shown if fresh.all() else Frames(shown.frames[fresh], shown.times[fresh])
@@ -340,7 +371,7 @@ def iter_frames(
 
     Keeps one frame in memory. A frame that does not decode is left out.
     """
-    timeline = timeline_of(path)
+    timeline = timeline_of(path, listed=True)
     painter = _Painter(size)
     last = -1
     for number, frame in decoded(path, timeline, np.arange(len(timeline.times)), jump=False):
@@ -381,16 +412,34 @@ def _range(
 
 
 def _read(
+    source: Source,
+    timeline: Timeline,
+    numbers: Int64,
+    size: tuple[int, int] | None,
+    strict: bool,
+) -> Frames | None:
+    """The frames with these ascending numbers, or what is on screen instead of a broken one.
+
+    None where the file is not as its own tables say, so that its packets have to be listed. Raises
+    VideoError, where asked to be strict, when what is on screen is of another time.
+    """
+    canvas = _Canvas(len(numbers), size)
+    try:
+        segments.read(source, timeline, numbers, canvas.brush)
+        assert canvas.frames is not None, "at least one frame was asked for"
+        return Frames(canvas.frames, timeline.times[numbers])
+    except segments.UnsoundError:
+        return _stand_ins(source.path, timeline, numbers, size, strict) if timeline.listed else None
+
+
+def _stand_ins(
     path: StrPath,
     timeline: Timeline,
     numbers: Int64,
     size: tuple[int, int] | None,
     strict: bool,
 ) -> Frames:
-    """The frames with these ascending numbers, or what is on screen instead of a broken one.
-
-    Raises VideoError, where asked to be strict, when that is of another time.
-    """
+    """The same of a file in which something is broken, read from one keyframe to the next."""
     painter = _Painter(size)
     frames: UInt8 | None = None
     times = np.empty(len(numbers), dtype=np.float64)
