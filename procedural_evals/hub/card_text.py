@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from procedural_evals import registry, sources
 from procedural_evals.hub import eval_yaml
+from procedural_evals.hub.licences import LINKS
 from procedural_evals.hub.record import FILE as RECORD_FILE
 from procedural_evals.hub.record import BuiltDataset
 from procedural_evals.published_rows import VIDEO_FILE
@@ -81,6 +82,8 @@ def _contents(built: BuiltDataset) -> str:
     lines = [
         "## What is in it",
         "",
+        "Of what the first paragraph describes, this repository holds:",
+        "",
         "| configuration | split | rows | MB | what |",
         "|---|---|---|---|---|",
     ]
@@ -109,7 +112,7 @@ def _terms(built: BuiltDataset) -> str:
             lines.append(
                 f"| {terms['subject']}{' (linked, not here)' if state == 'linked' else ''} "
                 f"| {', '.join(f'`{config}`' for config in uses)} "
-                f"| {named} | {terms['licence']} | {terms['share']} | {terms['statement']} |"
+                f"| {named} | {_licence(terms['licence'])} | {terms['share']} | {terms['statement']} |"
             )
     notices = [
         f"```\n{terms['notice']}\n```"
@@ -117,6 +120,10 @@ def _terms(built: BuiltDataset) -> str:
         if terms["notice"] and any(use["included"] for use in terms["configs"].values())
     ]
     return "\n\n".join(["\n".join(lines), *notices])
+
+
+def _licence(name: str) -> str:
+    return f"[{name}]({LINKS[name]})" if name in LINKS else name
 
 
 def _how_to_get(built: BuiltDataset, linked: list[str]) -> str:
@@ -171,7 +178,7 @@ def _leaderboard(built: BuiltDataset) -> str:
 
 
 def _made(built: BuiltDataset) -> str:
-    flags = [f"--config {config}" for config in built.record["configs"]]
+    flags = ["--config", *built.record["configs"]]
     flags += ["--embed-media"] if built.record["embed_media"] else []
     flags += ["--embed-text"] if built.record["embed_text"] else []
     revisions = {

@@ -51,6 +51,13 @@ class Terms:
         return asdict(self) | {"columns": list(self.columns), "share": self.share.value}
 
 
+#: Where the text of a licence stands.
+LINKS = {
+    "apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "cc-by-nc-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "mit": "https://opensource.org/license/mit",
+}
+
 MIT_FLAT_PACK_BENCH = """\
 MIT License
 

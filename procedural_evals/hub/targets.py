@@ -21,17 +21,20 @@ def datasets(
     """Data sets that `build` has put into a folder, or that are built into it now.
 
     Args:
-        names: dataset names; none for all, without those whose files are not on this machine.
+        names: dataset names; none for all, without those whose files are not on this machine and
+            those of which nothing may be passed on.
         namespace: a user's or an organization's name.
         build_dir: holds a folder NAME each, as `build --out` makes them.
         say: takes lines for the user.
         rebuild: build anew what is there.
 
     Raises KeyError for an unknown name, ValueError for a folder that is not fit to be published,
-    FileNotFoundError for a named data set whose files are not found.
+    FileNotFoundError for a named data set whose files are not found, BuildError for one of which
+    nothing may be passed on.
     """
     from procedural_evals import registry
     from procedural_evals.hub import build, validate
+    from procedural_evals.hub.record import BuildError
 
     for name in names:
         registry.builder_class(name)
@@ -45,7 +48,7 @@ def datasets(
             say(f"{folder}: building it")
             try:
                 built = build.build(name, build_dir, overwrite=rebuild)
-            except FileNotFoundError as error:
+            except (FileNotFoundError, BuildError) as error:
                 if names:
                     raise
                 say(f"{name}: left out, {error}")
