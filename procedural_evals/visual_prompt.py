@@ -114,9 +114,10 @@ def draw_visual_prompt(
 
 def _resized(frame: Picture, size: tuple[int, int]) -> Picture:
     """The frame at (width, height), as an array of its own."""
-    if (frame.shape[1], frame.shape[0]) == size:
-        return frame.copy()
-    return np.array(Image.fromarray(frame).resize(size, Image.Resampling.BILINEAR))
+    resized: Picture = frame.copy()
+    if (frame.shape[1], frame.shape[0]) != size:
+        resized = np.array(Image.fromarray(frame).resize(size, Image.Resampling.BILINEAR))
+    return resized
 
 
 class _Part(NamedTuple):

@@ -8,7 +8,7 @@ given next to the accuracy. Where the options of a question were shuffled and as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from procedural_evals.scores.uncertainty import DRAWS, LEVEL, bootstrap_mean
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class ChoiceScores:
     tasks: dict[str, ChoiceScores] = field(default_factory=dict)
 
 
-def _flags(values: ArrayLike, name: str, n: int | None = None) -> Bools:
+def flags(values: ArrayLike, name: str, n: int | None = None) -> Bools:
+    """One flag a question, as bool [n]; ValueError, with the name, for anything else."""
     array = np.asarray(values)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name}: shape {array.shape}; one flag a question, at least one, needed")
@@ -61,7 +63,8 @@ def _flags(values: ArrayLike, name: str, n: int | None = None) -> Bools:
     return array.astype(bool)
 
 
-def _same_length(values: Sequence[object] | None, name: str, n: int) -> None:
+def same_length(values: Sequence[object] | None, name: str, n: int) -> None:
+    """ValueError, with the name, where there are other than n values."""
     if values is not None and len(values) != n:
         raise ValueError(f"{name}: {len(values)} values for {n} questions; give one a question")
 
@@ -121,8 +124,8 @@ def summarise(
     >>> row.accuracy, row.parse_failure_rate, row.tasks["mate"].parse_failures
     (50.0, 25.0, 1)
     """
-    right = _flags(correct, "correct")
-    read = _flags(parsed, "parsed", right.size)
+    right = flags(correct, "correct")
+    read = flags(parsed, "parsed", right.size)
     named: dict[str, Sequence[object] | None] = {
         "tasks": tasks,
         "num_options": num_options,
@@ -130,7 +133,7 @@ def summarise(
         "clusters": clusters,
     }
     for name, values in named.items():
-        _same_length(values, name, right.size)
+        same_length(values, name, right.size)
     if (right & ~read).any():
         item = int(np.flatnonzero(right & ~read)[0])
         raise ValueError(
@@ -200,18 +203,32 @@ def shuffle_agreement(question_ids: Sequence[Hashable], correct: ArrayLike) -> S
     >>> shuffle_agreement(["q1", "q1", "q2", "q2"], [1, 1, 1, 0])
     ShuffleAgreement(strict=50.0, majority=50.0, any=100.0, n_questions=2, fewest=2, most=2)
     """
-    right = _flags(correct, "correct")
-    _same_length(question_ids, "question_ids", right.size)
-    answers: dict[Hashable, list[bool]] = {}
-    for question, flag in zip(question_ids, right.tolist(), strict=True):
-        answers.setdefault(question, []).append(flag)
-    shares = np.array([np.mean(flags) for flags in answers.values()])
-    orders = [len(flags) for flags in answers.values()]
+    right = flags(correct, "correct")
+    same_length(question_ids, "question_ids", right.size)
+    shares, orders = order_shares(question_ids, right)
     return ShuffleAgreement(
-        strict=100.0 * float((shares == 1).mean()),
-        majority=100.0 * float((shares > 0.5).mean()),
-        any=100.0 * float((shares > 0).mean()),
-        n_questions=len(answers),
-        fewest=min(orders),
-        most=max(orders),
+        **{rule: 100.0 * float(passed(shares).mean()) for rule, passed in RULES.items()},
+        n_questions=len(orders),
+        fewest=min(orders.values()),
+        most=max(orders.values()),
     )
+
+
+#: When a question counts as answered, by the share of its orders in which it was right.
+RULES: dict[str, Callable[[Floats], Bools]] = {
+    "strict": lambda share: share == 1,
+    "majority": lambda share: share > 0.5,
+    "any": lambda share: share > 0,
+}
+
+
+def order_shares(
+    question_ids: Sequence[Hashable], right: Bools
+) -> tuple[Floats, Counter[Hashable]]:
+    """Share of right answers and number of orders of each question, in order of appearance."""
+    hits: Counter[Hashable] = Counter()
+    orders: Counter[Hashable] = Counter()
+    for question, flag in zip(question_ids, right.tolist(), strict=True):
+        orders[question] += 1
+        hits[question] += flag
+    return np.array([hits[question] / asked for question, asked in orders.items()]), orders
