@@ -312,7 +312,8 @@ def test_ctrl_c_waits_for_what_is_under_way_and_a_second_one_does_not(
     folder = tmp_path / "built"
     folder.mkdir()
     (folder / "README.md").write_text(CARD)
-    (folder / "a.parquet").write_bytes(_bytes(1, 20_000_000))
+    for name in ("a.parquet", "b.parquet"):
+        (folder / name).write_bytes(_bytes(ord(name[0]), 20_000_000))
     hub.slow("PUT /storage/", bytes_per_second=2_000_000)
     command = [sys.executable, "-c", _CLIENT, str(folder)]
     with subprocess.Popen(
