@@ -1,22 +1,33 @@
 """Runs that a leaderboard refuses: one thing is spoiled at a time, and exactly that is named."""
 
-import functools
 import shutil
 
 import pytest
 
 from procedural_evals.harness import results, versions
-from procedural_evals.hub import claims
 from procedural_evals.hub.claims import claim
 from procedural_evals.hub.refusals import refusals
 from procedural_evals.hub.submit import plan
 
-from .run_files import JUDGE, edit_lines, edit_records, edit_results, write_run
+from .run_files import (
+    JUDGE,
+    edit_lines,
+    edit_records,
+    edit_results,
+    rows_read_once,
+    write_run,
+)
 
 CHOICE = "flatpack_bench_blind_sample"
 JUDGED = "promqa_assembly_text_sample"
 GROUNDED = "procobject_10k_sample"
 MODEL = "acme/watcher-7b"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rows():
+    with rows_read_once():
+        yield
 
 
 def letter_b(row):
@@ -51,14 +62,6 @@ def choice_run(choice_files, tmp_path):
 @pytest.fixture
 def judged_run(judged_files, tmp_path):
     return results.load_run(shutil.copytree(judged_files, tmp_path / "judged"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def rows_read_once():
-    """The dataset's real rows, read once a task instead of once a test."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(claims, "dataset_rows", functools.cache(claims.dataset_rows))
-        yield
 
 
 def reasons(run, task=CHOICE, model=MODEL, simulated=True):

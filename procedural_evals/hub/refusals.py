@@ -72,7 +72,9 @@ def _model_name(claim: Claim) -> Iterator[str]:
 
 
 def _another_model(claim: Claim) -> Iterator[str]:
-    named = model_argument(str(claim.run_config.get("model_args")), "pretrained", "model")
+    named = model_argument(
+        str(claim.run_config.get("model_args")), "pretrained", "model", "model_version"
+    )
     if REPO_ID.fullmatch(named) and REPO_ID.fullmatch(claim.model) and named != claim.model:
         yield f"the run was made with {named}, and --model says {claim.model}"
 
@@ -177,6 +179,8 @@ def _prompt(claim: Claim) -> Iterator[str]:
         yield "the run had a system instruction of its own"
     if shots := claim.run.results.get("n-shot", {}).get(claim.task):
         yield f"the run showed {shots} solved examples"
+    if claim.config.get("repeats", 1) != 1:
+        yield f"each item was asked {claim.config['repeats']} times; run with one"
     if arguments.get("include_path"):
         yield "the run read task files from --include_path, which may replace ours"
 

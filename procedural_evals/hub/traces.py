@@ -162,7 +162,8 @@ def leaks(text: str, run_folder: Path) -> Iterator[str]:
         yield f"something that looks like a credential ({found[0][:6]}...)"
     if _MEDIA.search(text):
         yield "a picture or video as text"
-    # Only folders that no reply would name by accident.
     for folder in {Path.home(), Path.cwd(), run_folder.resolve(), Path(tempfile.gettempdir())}:
-        if len(folder.parts) > 2 and re.search(rf"{re.escape(str(folder))}(?![\w-])", text):
+        # The name of a folder at the root alone may be a word of a reply.
+        end = r"(?![\w-])" if len(folder.parts) > 2 else "/"
+        if len(folder.parts) > 1 and re.search(rf"{re.escape(str(folder))}{end}", text):
             yield f"a path of this machine, {folder}"

@@ -54,7 +54,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from huggingface_hub import HfApi
 
     from procedural_evals.harness.results import load_run
-    from procedural_evals.hub import pull_requests
+    from procedural_evals.hub import benchmarks, pull_requests, trace_repository
     from procedural_evals.hub.submit import plan
 
     run = load_run(options.results)
@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     traces = options.traces
     if traces is None:
         name = "YOU" if options.dry_run else pull_requests.account(api)
-        traces = f"{name}/{pull_requests.TRACES_NAME}"
+        traces = f"{name}/{trace_repository.NAME}"
     made = plan(
         run,
         options.model,
@@ -83,8 +83,8 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
         print("dry run: the Hub was not asked, and nothing was sent")
         return 0
     names = {one.submission.dataset for one in made.prepared}
-    found = {name: pull_requests.benchmark(api, name) for name in sorted(names)}
-    if reasons := [*pull_requests.misfits(made.prepared, found)]:
+    found = {name: benchmarks.benchmark(api, name) for name in sorted(names)}
+    if reasons := [*benchmarks.misfits(made.prepared, found)]:
         print("\nrefused:\n" + "\n".join(f"  {reason}" for reason in reasons))
         return 1
     sent = pull_requests.send(api, made.prepared, found, options.public)
