@@ -51,8 +51,8 @@ class Letters:
     Attributes:
         same, items: counts; both runs named a letter.
         kappa: Cohen's kappa with its interval; 0 is what two unrelated runs would reach.
-        moved: whether the right letter changed on some items, so that a letter that stays is not
-            an answer that stays.
+        moved: whether there are items whose right letter changed. Then only those count: one who
+            answers both rightly never keeps the letter there.
     """
 
     same: int
@@ -162,6 +162,8 @@ def _letters(left: Sequence[Record], right: Sequence[Record]) -> Letters | None:
         for a, b in zip(left, right, strict=True)
         if a["letter"] is not None and b["letter"] is not None
     ]
+    moved = [(a, b) for a, b in named if a["gold"] != b["gold"]]
+    named = moved or named
     if not named:
         return None
     first = [str(a["letter"]) for a, _ in named]
@@ -170,5 +172,5 @@ def _letters(left: Sequence[Record], right: Sequence[Record]) -> Letters | None:
         sum(a == b for a, b in zip(first, second, strict=True)),
         len(named),
         kappa_interval(first, second, [str(a["cluster"]) for a, _ in named]),
-        any(a["gold"] != b["gold"] for a, b in named),
+        bool(moved),
     )

@@ -158,9 +158,9 @@ def _overlap(finding: Finding) -> Iterator[str]:
 
 def _letters(letters: Letters) -> str:
     kappa = f"kappa {letters.kappa.mean:.2f} [{letters.kappa.low:.2f}, {letters.kappa.high:.2f}]"
-    text = f"The letter is the same on {letters.same} of {letters.items} ({kappa})"
     if not letters.moved:
-        return f"{text}."
+        return f"The letter is the same on {letters.same} of {letters.items} ({kappa})."
+    text = f"Where the right letter moved, {letters.same} of {letters.items} letters stay ({kappa})"
     if letters.kappa.low > 0:
-        return f"{text} although the right ones moved: a habit of letters, beyond chance."
-    return f"{text}; the right ones moved, and no habit of letters shows beyond chance."
+        return f"{text}: a habit of letters, beyond chance."
+    return f"{text}: no habit of letters beyond chance."
