@@ -259,10 +259,15 @@ class Protocol:
 
     def process(self, doc: Doc, results: Sequence[str]) -> dict[str, records.Record]:
         """The item's record under every metric of the task."""
-        reply = results[0] if results else None
-        if not isinstance(reply, str):
-            reply = f"{replies.FAILURE_MARKS[1]}] the model gave {type(reply).__name__}, not text"
+        reply = self.reply_text(results[0] if results else None)
         return records.under_metrics(self.record(doc, reply), self.metrics)
+
+    @staticmethod
+    def reply_text(reply: Any) -> str:
+        """What a model gave, or a failure mark where that is no text."""
+        if isinstance(reply, str):
+            return reply
+        return f"{replies.FAILURE_MARKS[1]}] the model gave {type(reply).__name__}, not text"
 
 
 def _sampled(doc: Doc, plan: FramePlan) -> tuple[list[Image.Image], tuple[float, ...]]:
@@ -305,9 +310,11 @@ class MultipleChoice(Protocol):
 
     Attributes:
         categories: names of the row's `task` labels.
+        explicit: whether only an explicit answer counts, because the prompt asks for reasoning.
     """
 
     categories: tuple[str, ...] = ()
+    explicit: bool = False
     metrics: tuple[str, ...] = field(default=records.CHOICE_METRICS)
 
     def template_of(self, doc: Doc) -> Template:
@@ -330,12 +337,22 @@ class MultipleChoice(Protocol):
     def record(self, doc: Doc, reply: str) -> records.Record:
         """The record of one multiple-choice item."""
         return records.choice_record(
-            self.common(doc, reply),
+            self.common(doc, reply) | self._asked(doc),
             cluster=doc["video_id"],
             category=self.categories[doc["task"]],
             gold=doc["answer_letter"],
             options=doc["options"],
+            explicit=self.explicit,
         )
+
+    def _asked(self, doc: Doc) -> records.Record:
+        """Which question it was, in which order of its options, on pictures drawn how."""
+        asked: records.Record = {}
+        if doc.get("option_order"):
+            asked |= {"question_id": str(doc["qid"]), "option_order": list(doc["option_order"])}
+        if "visual_prompts" in self.columns and doc.get("prompt_style"):
+            asked["prompt_style"] = str(doc["prompt_style"])
+        return asked
 
 
 @dataclass(frozen=True)

@@ -42,20 +42,29 @@ GROUNDED_METRICS = (
 
 
 def choice_record(
-    common: Record, *, cluster: str, category: str, gold: str, options: Sequence[str]
+    common: Record,
+    *,
+    cluster: str,
+    category: str,
+    gold: str,
+    options: Sequence[str],
+    explicit: bool = False,
 ) -> Record:
-    """The record of one multiple-choice item; a failed one has no letter and no score."""
+    """The record of one multiple-choice item; a failed one has no letter and no score.
+
+    `explicit` is for replies that reason at length (`choices.parse_choice`).
+    """
     record = common | {
         "kind": "choice",
         "cluster": cluster,
         "category": category,
         "gold": gold,
         "num_options": len(options),
-        "parser": choices.PARSER_VERSION,
+        "parser": choices.PARSER_VERSION + (" explicit" if explicit else ""),
     }
     if record["failure"] is None:
         letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]
-        parsed = choices.parse_choice(record["reply"], letters, options)
+        parsed = choices.parse_choice(record["reply"], letters, options, explicit=explicit)
         record |= {
             "letter": parsed.letter,
             "reason": parsed.reason,
@@ -66,7 +75,7 @@ def choice_record(
 
 # Left out of the copies that only serve further metrics: long, or (the score) a sign to lmms-eval
 # to compute standard errors of its own once more.
-_WHOLE_ONLY = ("reply", "reason", "frame_times")
+_WHOLE_ONLY = ("reply", "reason", "frame_times", "samples", "option_order")
 
 
 def under_metrics(record: Record, metrics: Sequence[str]) -> dict[str, Record]:

@@ -6,36 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import indent
 
 from procedural_evals.harness import dyad_tables, open_scores
+from procedural_evals.harness.choice_tables import choice_rows
 from procedural_evals.harness.judged_table import judged_rows
 from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import (
     Record,
     answered_records,
-    choice_summary,
     open_answers,
 )
 from procedural_evals.harness.similarity import NONE, similarity_columns
 from procedural_evals.harness.table_row import Row, table_of
-from procedural_evals.scores.choice_accuracy import ChoiceScores
 from procedural_evals.scores.grounding import GroundingSummary
 from procedural_evals.scores.uncertainty import Interval
-
-
-def choice_rows(records: Sequence[Record]) -> Iterator[Row]:
-    """Accuracy over all and by task, beside the two chance rows and the rate of no parse."""
-    scores = choice_summary(records)
-    yield _choice_row("all", scores)
-    for task, part in scores.tasks.items():
-        yield _choice_row(task, part)
-
-
-def _choice_row(label: str, scores: ChoiceScores) -> Row:
-    extra = {
-        "random": scores.random_chance,
-        "most frequent": scores.most_frequent_chance,
-        "no parse %": scores.parse_failure_rate,
-    }
-    return Row(label, scores.n, scores.accuracy, scores.low, scores.high, extra)
 
 
 def grounded_rows(records: Sequence[Record]) -> Iterator[Row]:
