@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import runpy
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import yaml
 from huggingface_hub import DatasetCard
 
 import procedural_evals  # noqa: F401  (its names are used)
-from procedural_evals import registry, sources
+from procedural_evals import folders, registry, sources
+from procedural_evals.harness.judging import JUDGE_VARIABLE
 from procedural_evals.hub import build, cli, making, record, validate
 from procedural_evals.hub.record import BuildError
 from procedural_evals.hub.reload import digest_of
@@ -87,6 +89,25 @@ def test_it_loads_by_its_bare_name_from_the_folder_it_stands_in(built, tmp_path,
 def test_a_built_folder_does_not_stop_its_own_builder(built, monkeypatch):
     monkeypatch.chdir(built.folder.parent)
     assert registry.load_builder(NAME, "sample").config.sample
+
+
+def test_a_task_reads_the_videos_of_a_built_dataset(built, tmp_path, monkeypatch):
+    monkeypatch.setenv("PROCEDURAL_EVALS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(JUDGE_VARIABLE, "lexical")
+    monkeypatch.chdir(built.folder.parent)
+    rows = datasets.load_dataset(NAME, split="test", cache_dir=str(tmp_path))
+    utils = runpy.run_path(str(folders.lmms_tasks() / "promqa_assembly" / "utils.py"))
+    read = utils["require_judge"](rows)
+    assert read.features == rows.features
+    for row, embedded in zip(stored(read), stored(rows), strict=True):
+        video = row.pop("video")
+        assert video["bytes"] is None
+        assert Path(video["path"]).read_bytes() == embedded.pop("video")["bytes"]
+        assert row == embedded
+    videos = {each["path"] for each in read["video"]}
+    assert {str(file) for file in (tmp_path / "cache" / "videos").iterdir()} == videos
+    (message,) = utils["frames_messages"](read[0])
+    assert sum(each["type"] == "image" for each in message["content"]) == 21  # and the parts
 
 
 @pytest.mark.parametrize("name", registry.benchmarks())
@@ -227,6 +248,12 @@ def test_a_folder_that_is_there_is_not_overwritten_by_itself(copy):
     (copy.folder / "build.json").unlink()
     with pytest.raises(FileExistsError, match="no build made it"):
         build.build(NAME, out, configs=["sample"], overwrite=True)
+
+
+def test_nothing_is_built_where_the_authors_files_are_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv(sources.DATA_VARIABLE, str(tmp_path))
+    with pytest.raises(BuildError, match=r"authors' files.*--out"):
+        build.build(NAME, tmp_path / "." / "", configs=["sample"])
 
 
 def test_a_build_is_replaced_whole(copy, monkeypatch):

@@ -286,6 +286,7 @@ def test_a_task_id_stands_for_a_number_of_that_task_on_those_rows(task):
     assert content["dataset_name"] == task.config
     assert content["test_split"] == task.split
     assert "dataset_kwargs" not in content  # the rows of a configuration, and no others
+    assert content["process_docs"]  # where videos of a built dataset are made files
     metrics = {metric["metric"]: metric for metric in content["metric_list"]}
     assert metrics[task.metric]["higher_is_better"]
 

@@ -12,6 +12,7 @@ and not before.
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from procedural_evals import registry
 from procedural_evals.hub import eval_yaml, record, validate
 from procedural_evals.hub.making import Making, RestrictedTextError
 from procedural_evals.hub.record import BuildError, BuiltDataset
+from procedural_evals.sources import DATA_VARIABLE
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +88,12 @@ def _add(making: Making, builder: datasets.GeneratorBasedBuilder, *, named: bool
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:
+    root = os.environ.get(DATA_VARIABLE)
+    if root and folder.parent.resolve() == Path(root).expanduser().resolve():
+        raise BuildError(
+            f"{folder} is where load_dataset looks for the authors' files, ${DATA_VARIABLE}; "
+            "choose another --out"
+        )
     if not folder.exists():
         return
     if not overwrite:

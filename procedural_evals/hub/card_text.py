@@ -112,7 +112,8 @@ def _terms(built: BuiltDataset) -> str:
             lines.append(
                 f"| {terms['subject']}{' (linked, not here)' if state == 'linked' else ''} "
                 f"| {', '.join(f'`{config}`' for config in uses)} "
-                f"| {named} | {_licence(terms['licence'])} | {terms['share']} | {terms['statement']} |"
+                f"| {named} | {_licence(terms['licence'])} | {terms['share']} "
+                f"| {terms['statement']} |"
             )
     notices = [
         f"```\n{terms['notice']}\n```"
