@@ -1,6 +1,7 @@
 """Every data set built, pushed to a local Hub, and loaded back with an empty cache.
 
     python benchmarks/hub.py [--data FOLDER] [NAME...]
+    python benchmarks/hub.py --size 1000
 
 The samples, and with `--data` what FOLDER has of the authors' files (a folder a benchmark, as
 `build --data-dir` takes it; its text and media are embedded, since nothing leaves this machine).
@@ -8,6 +9,9 @@ Loading happens in a process of its own, which knows `datasets` and HF_ENDPOINT 
 package; features and the digests of all rows must be those of the build, or the script fails.
 Seconds: `build` makes and checks the folder, `push` sends it, `again` finds everything there,
 `load` is `load_dataset` of all configurations with the start of Python.
+
+With `--size`, so many megabytes of random bytes in eight files are pushed, and pushed again, by us
+and by the peer, `HfApi.upload_folder`, which commits as it goes and deletes nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -36,7 +41,7 @@ from procedural_evals.hub.sending import Target
 from tests import hub_server
 
 T = TypeVar("T")
-WIDTHS = "{:<16} {:<24} {:>6} {:>5} {:>9} {:>7} {:>7} {:>7} {:>7}"
+WIDTHS = "{:<16} {:<47} {:>6} {:>5} {:>9} {:>7} {:>7} {:>7} {:>7}"
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -133,24 +138,49 @@ def one(hub: hub_server.Hub, name: str, data: Path | None, work: Path) -> list[s
     return [f"{name}: {each}" for each in wrong]
 
 
+def against_upload_folder(hub: hub_server.Hub, megabytes: int, work: Path) -> None:
+    """Print the seconds of both ways, the first and the second time."""
+    folder = work / "large"
+    folder.mkdir()
+    (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    for number in range(8):
+        with (folder / f"{number}.parquet").open("wb") as stream:
+            for _ in range(megabytes // 8):
+                stream.write(os.urandom(1_000_000))
+    api = HfApi(endpoint=hub.url, token=hub.token)
+    api.create_repo("ORG/peer", repo_type="dataset")
+    said: list[str] = []
+
+    def ours() -> None:
+        push(api, Target(folder, "ORG/ours", "dataset"), say=said.append)
+
+    def peer() -> None:
+        api.upload_folder(repo_id="ORG/peer", folder_path=folder, repo_type="dataset")
+
+    for name, way in (("push", ours), ("upload_folder", peer)):
+        seconds = [timed(way)[1] for _ in range(2)]
+        print(f"{name:<14} {megabytes} MB  first {seconds[0]:7.2f} s   again {seconds[1]:7.2f} s")
+
+
 def main() -> int:
     """Print a row a data set; 1 when one came back otherwise."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
     parser.add_argument("--data", type=Path, help="folder with the authors' files")
+    parser.add_argument("--size", type=int, metavar="MB", help="compare with upload_folder instead")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     constants.HF_HUB_OFFLINE, constants.HF_HUB_DISABLE_XET = False, True
-    print(
-        WIDTHS.format(
-            "", "configurations", "rows", "files", "MB", "build s", "push s", "again s", "load s"
-        )
-    )
     wrong: list[str] = []
     with (
         tempfile.TemporaryDirectory() as folder,
         hub_server.running(Path(folder) / "hub") as hub,
     ):
+        if options.size:
+            against_upload_folder(hub, options.size, Path(folder))
+            return 0
+        heads = ("configurations", "rows", "files", "MB", "build s", "push s", "again s", "load s")
+        print(WIDTHS.format("", *heads))
         for name in options.names or registry.benchmarks():
             wrong += one(hub, name, options.data, Path(folder))
     print("\n".join(wrong) or "every row and feature came back as it was built")

@@ -112,6 +112,17 @@ def test_public_comes_after_the_files(api: HfApi, hub: hub_server.Hub, folder: P
     assert published > commit
 
 
+def test_what_is_up_to_date_may_become_public(
+    api: HfApi, hub: hub_server.Hub, folder: Path
+) -> None:
+    _push(api, folder)
+    said: list[str] = []
+    done = _push(api, folder, said, public=True)
+    assert (said[0], done.commit) == ("dataset ORG/x: private, becomes public", None)
+    assert not hub.repository("dataset", "ORG/x").private
+    assert _push(api, folder, said).public  # and stays so
+
+
 def test_media_that_may_not_be_passed_on_stay_private(
     api: HfApi, hub: hub_server.Hub, folder: Path
 ) -> None:
@@ -137,6 +148,24 @@ def test_a_repository_of_somebody_else_is_not_overwritten(
     assert hub.repository("dataset", "ORG/x").files() == [".gitattributes", "theirs.csv"]
     _push(api, folder, adopt=True)
     assert "theirs.csv" not in hub.repository("dataset", "ORG/x").files()
+
+
+def test_a_card_leaves_the_files_beside_it_alone(
+    api: HfApi, hub: hub_server.Hub, folder: Path, tmp_path: Path
+) -> None:
+    api.create_repo("ORG/model")
+    operations = [CommitOperationAdd("w.bin", _bytes(1, 10)), CommitOperationAdd("README.md", b"x")]
+    api.create_commit("ORG/model", operations, commit_message="theirs")
+    card = tmp_path / "card"
+    card.mkdir()
+    (card / "README.md").write_text(CARD)
+    target = Target(card, "ORG/model", "model", delete=False)
+    with pytest.raises(PushError, match=r"it holds 'README.md' and 1 more.*--adopt$"):
+        push(api, target)
+    push(api, target, adopt=True)
+    repository = hub.repository("model", "ORG/model")
+    assert repository.files() == [".gitattributes", "README.md", "w.bin"]
+    assert repository.read("README.md").decode() == CARD
 
 
 def test_an_empty_repository_is_filled(api: HfApi, hub: hub_server.Hub, folder: Path) -> None:

@@ -14,6 +14,8 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash, sha_fileobj
 from tqdm import tqdm
 
+#: Bytes that are compared without a progress bar.
+_SHOWN = 50_000_000
 #: Made by the Hub itself, and says which files are large ones: a push leaves it alone.
 OF_THE_HUB = frozenset({".gitattributes"})
 
@@ -114,7 +116,9 @@ def plan(files: Iterable[LocalFile], remote: Iterable[RepoFile], *, delete: bool
     candidates = [each for each in ours if _may_be_same(each, there.get(each.path))]
     total = sum(each.size for each in candidates)
     known: dict[str, LocalFile | None] = {}
-    with tqdm(total=total, unit="B", unit_scale=True, desc="compare", disable=not total) as bar:
+    with tqdm(
+        total=total, unit="B", unit_scale=True, desc="compare", disable=total < _SHOWN
+    ) as bar:
         for each in candidates:
             known[each.path] = _compared(each, there[each.path])
             bar.update(each.size)
