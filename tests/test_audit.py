@@ -130,6 +130,27 @@ def test_letters_that_stay_although_the_right_ones_moved_are_a_habit():
     )
 
 
+def test_each_order_of_the_options_is_a_variant_of_its_own():
+    """A task that asks every question three times; the ids of one question count on."""
+    runs = [answered(range(90)), answered(range(60)), answered(range(30, 90))]
+    records = [
+        record
+        | {"id": f"{record['id']}/{9 + order}", "question_id": record["id"]}
+        | ({"gold": "ABCD"[-1 - "ABCD".index(record["gold"])], "letter": "A"} if order else {})
+        for order, run in enumerate(runs)
+        for record in run
+    ]
+    full = [record | {"id": f"{record['id']}/9"} for record in FULL.records]
+    (found,), refused = audited(task("bench", full), task("bench_orders", records))
+    assert refused == {}
+    variants = [finding for finding in found.findings if finding.task is not None]
+    assert [finding.name for finding in variants] == [f"orders order {n}" for n in (1, 2, 3)]
+    assert [finding.whole.n for finding in variants] == [N, N, N]
+    assert [finding.whole.b for finding in variants] == [75.0, 50.0, 50.0]
+    assert [finding.letters.moved for finding in variants] == [False, True, True]
+    assert (found.consistency.most, found.consistency.strict) == (3, 100 * 30 / N)
+
+
 def test_a_run_at_chance_has_nothing_to_share_out():
     (found,), _ = audited(task("bench", answered(range(30))), BLIND)
     assert found.findings[0].remaining is None

@@ -202,6 +202,7 @@ REFUSED = [
     (choice, {"shown": ["visual_prompts"]}, "media shown"),
     (choice, {"view": "C10095_rgb"}, "view"),
     (choice, {"num_options": 5}, "questions"),
+    (choice, {"prompt_style": "labels"}, "style of the visual prompts"),
     (judged, {"rubric": "other_rubric"}, "rubric"),
     (judged, {"judges": ["gpt|promqa_ternary@1"]}, "judges"),
     (judged, {"answers": ["another one"]}, "questions"),
@@ -232,6 +233,7 @@ def test_what_makes_a_score_must_be_the_same(make, change, setting):
     [
         ({"frame_times": [0.0, 0.5]}, "frame times"),
         ({"decoder": "frames-2 av-16"}, "frame decoder"),
+        ({"num_samples": 5}, "samples voted over"),
     ],
 )
 def test_what_belongs_to_the_models_is_a_note(change, setting):

@@ -68,7 +68,7 @@ def audit(family: Family, force: bool = False) -> tuple[list[Audit], dict[str, s
             for measure, finding in findings_of(family, variant, force).items():
                 found.setdefault(measure, []).append(finding)
         except ValueError as error:
-            refused[variant.task] = f"(A: {family.full.task}, B: {variant.task}) {error}"
+            refused[variant.label] = f"(A: {family.full.task}, B: {variant.label}) {error}"
     audits = [_audit(family, measure, found[measure]) for measure in MEASURES if measure in found]
     return audits, refused
 
@@ -103,7 +103,7 @@ def _consistency(family: Family, findings: Sequence[Finding]) -> ShuffleAgreemen
     moved = {f.task for f in findings if f.letters is not None and f.letters.moved}
     if not moved:
         return None
-    orders = [family.full, *(run for run in family.variants if run.task in moved)]
+    orders = [family.full, *(run for run in family.variants if run.label in moved)]
     answers = [
         {str(record["id"]): score_of(record) == 100 for record in answered_records(run.records)}
         for run in orders

@@ -117,7 +117,7 @@ def findings_of(family: Family, variant: TaskRun, force: bool = False) -> dict[s
     return {
         measure: Finding(
             family.name_of(variant),
-            variant.task,
+            variant.label,
             tuple(sorted(hidden)),
             bool(hidden & VIDEO) and not (variant.shown or frozenset()) & VIDEO,
             tuple(sorted(each, key=lambda line: line.group != ALL)),

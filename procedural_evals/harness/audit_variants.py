@@ -8,7 +8,7 @@ arguments. Nothing else is known of them: other benchmarks and other variants ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from procedural_evals.harness import results
@@ -36,6 +36,7 @@ class TaskRun:
         task, model, results: its name, the model with its arguments, the results file.
         records: of its items.
         settings: what else the results file says of how it was run.
+        part: which of its records these are, where it asks a question several times.
     """
 
     task: str
@@ -43,6 +44,12 @@ class TaskRun:
     results: str
     records: tuple[Record, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
+    part: str = ""
+
+    @property
+    def label(self) -> str:
+        """The task's name, and which part of it this is."""
+        return f"{self.task} {self.part}".strip()
 
     @property
     def shown(self) -> frozenset[str] | None:
@@ -61,7 +68,8 @@ class Family:
 
     def name_of(self, variant: TaskRun) -> str:
         """The variant's name without that of its full task."""
-        return _plain(variant.task).removeprefix(_plain(self.full.task)).strip("_") or variant.task
+        own = _plain(variant.task).removeprefix(_plain(self.full.task)).strip("_") or variant.task
+        return f"{own} {variant.part}".strip()
 
     def hidden_from(self, variant: TaskRun) -> frozenset[str]:
         """The media that the full task shows and the variant does not.
@@ -123,7 +131,13 @@ def families(runs: Sequence[TaskRun], full: str | None = None) -> list[Family]:
     found: list[Family] = []
     for model in dict.fromkeys(run.model for run in runs):
         for group in _by_full([run for run in runs if run.model == model], full):
-            variants = tuple(run for run in runs if run in group[1:] and _pairs(group[0], run))
+            variants = tuple(
+                part
+                for run in runs
+                if run in group[1:]
+                for part in _orders(run)
+                if _pairs(group[0], part)
+            )
             if variants:
                 found.append(Family(group[0], variants))
     if not found:
@@ -156,6 +170,31 @@ def _by_full(runs: Sequence[TaskRun], full: str | None) -> list[list[TaskRun]]:
         else:
             groups.append([run])
     return sorted(groups, key=lambda group: runs.index(group[0]))
+
+
+def _orders(run: TaskRun) -> list[TaskRun]:
+    """The run itself, or, where it asks a question in several orders of its options, each order.
+
+    The orders of a question take the id of its first one, which is the published order.
+    """
+    asked: dict[str, list[Record]] = {}
+    for record in run.records:
+        asked.setdefault(str(record.get("question_id", record["id"])), []).append(record)
+    most = max(map(len, asked.values()), default=0)
+    if most < 2:
+        return [run]
+    # Ids count the orders in their last part: 9 comes before 10.
+    each = [sorted(same, key=lambda r: (len(r["id"]), r["id"])) for same in asked.values()]
+    return [
+        replace(
+            run,
+            part=f"order {number + 1}",
+            records=tuple(
+                same[number] | {"id": same[0]["id"]} for same in each if number < len(same)
+            ),
+        )
+        for number in range(most)
+    ]
 
 
 def _pairs(full: TaskRun, variant: TaskRun) -> bool:

@@ -28,9 +28,10 @@ REFUSING = {
     "judges": "judges",
     "decoding": "step decoder",
     "view": "view",
+    "prompt_style": "style of the visual prompts",
 }
 #: What is asked and what an answer is held against; the same id must mean the same there.
-TRUTH = ("gold", "num_options", "question", "answers", "evidence")
+TRUTH = ("option_order", "gold", "num_options", "question", "answers", "evidence")
 
 
 class NotComparableError(ValueError):
@@ -79,6 +80,7 @@ def contrasts(pairs: Pairs, similarity: bool = False) -> tuple[Contrast, ...]:
     if _everywhere(pairs, "shown"):
         found.append(_contrast(pairs, "media shown", True, "shown"))
     found.append(_contrast(pairs, "frame plan", _everywhere(pairs, "frame_plan"), "frame_plan"))
+    found.append(_contrast(pairs, "samples voted over", False, "num_samples"))
     found.append(_contrast(pairs, "frame decoder", False, "decoder"))
     found.append(_contrast(pairs, "encoder of similarities", similarity, "encoder"))
     found.append(_contrast(pairs, "frame times", False, "frame_times"))
