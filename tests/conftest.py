@@ -15,6 +15,9 @@ from tests import hub_server
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
 
+# Tests leave nothing in the user's cache; those of the cache choose a folder and a size.
+os.environ["PROCEDURAL_EVALS_FRAME_CACHE"] = "0"
+
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from procedural_evals import video
+from procedural_evals import frame_cache, video
 
 # Processors compute a frame's time as index / fps. Where a constant rate misses the real times by
 # more than this many seconds, the indices are milliseconds instead of frame numbers.
@@ -183,8 +183,19 @@ def read_clip(
     """Frames of `[start, end)` of a file by a plan; `changed` makes a changed file another one.
 
     The metadata's times count from `start`, as in a file that holds only the clip; `times` count
-    from the start of the file.
+    from the start of the file. The answer is kept in `frame_cache`.
     """
+
+    def read() -> tuple[np.ndarray, frame_cache.Notes]:
+        clip = _decoded_clip(path, start, end, plan)
+        return clip.frames, {"metadata": clip.metadata, "times": clip.times}
+
+    asked = {"call": "read_clip", "start": start, "end": end, "plan": asdict(plan)}
+    frames, notes = frame_cache.kept(path, asked, read)
+    return Clip(frames, dict(notes["metadata"]), tuple(notes["times"]))
+
+
+def _decoded_clip(path: str, start: float | None, end: float | None, plan: FramePlan) -> Clip:
     info = video.probe(path)
     begin = start or 0.0
     length = min(info.duration, info.duration if end is None else end) - begin
