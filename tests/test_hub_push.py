@@ -181,6 +181,19 @@ def test_a_space_of_another_kind_is_not_overwritten(api: HfApi, folder: Path) ->
         push(api, Target(folder, "ORG/x", "space", "gradio"), adopt=True)
 
 
+def test_a_space_that_was_made_but_not_filled_is_filled_later(
+    api: HfApi, hub: hub_server.Hub, folder: Path
+) -> None:
+    (folder / "README.md").write_text("---\nsdk: gradio\ntitle: ours\n---\n")
+    hub.fail("POST .*/commit/", status=507, times=1)
+    target = Target(folder, "ORG/x", "space", "gradio")
+    with pytest.raises(PushError, match="no room"):
+        push(api, target)
+    assert "README.md" in hub.repository("space", "ORG/x").files()  # the Hub's own
+    push(api, target)
+    assert b"title: ours" in hub.repository("space", "ORG/x").read("README.md")
+
+
 def test_a_card_that_the_hub_refuses_stops_before_anything_is_sent(
     api: HfApi, hub: hub_server.Hub, folder: Path
 ) -> None:

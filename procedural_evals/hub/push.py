@@ -113,7 +113,7 @@ def _refuse(target: Target, remote: Remote | None, public: bool, adopt: bool) ->
             f"{target} is a Space of the kind {remote.sdk!r}, not {target.space_sdk!r}. Choose "
             "another --namespace, or delete or rename that Space"
         )
-    if remote.content and not (remote.ours or adopt):
+    if remote.content and not (remote.ours or remote.fresh or adopt):
         more = f" and {len(remote.content) - 1} more" if len(remote.content) > 1 else ""
         raise PushError(
             f"{target} exists and was not pushed by this program: it holds "

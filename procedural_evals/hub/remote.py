@@ -25,6 +25,7 @@ class Remote:
         files: every file, `.gitattributes` too.
         sdk: of a Space that has one.
         ours: whether a commit of this program is in its history.
+        fresh: whether nobody has committed to it; the Hub itself may have put a README.md there.
     """
 
     sha: str
@@ -32,6 +33,7 @@ class Remote:
     files: tuple[RepoFile, ...]
     sdk: str | None
     ours: bool
+    fresh: bool
 
     @property
     def content(self) -> list[str]:
@@ -58,6 +60,7 @@ def remote_state(api: HfApi, repo_id: str, repo_type: str) -> Remote | None:
             files=tuple(each for each in tree if isinstance(each, RepoFile)),
             sdk=getattr(info, "sdk", None),
             ours=any(each.title.startswith(f"{MARK} ") for each in commits),
+            fresh=[each.title for each in commits] == ["initial commit"],
         )
 
     return patiently(ask, f"look at {repo_id}")

@@ -221,7 +221,10 @@ class Store:
         )
 
     def create(self, kind: str, name: str, author: str, **settings: object) -> Repository:
-        """A new repository with its first commit, which holds `.gitattributes` as on the Hub."""
+        """A new repository with its first commit, which holds `.gitattributes` as on the Hub.
+
+        That of a Space holds a README.md as well, which names the SDK.
+        """
         with self.lock:
             folder = self.folder / f"{kind}s" / name
             write_json(folder / "repo.json", {"created": now(), "author": author, **settings})
@@ -231,6 +234,9 @@ class Store:
                 f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in large.split()
             )
             tree = {".gitattributes": repository.add_small(rules.encode())}
+            if kind == "space":
+                card = f"---\ntitle: {name.split('/')[1]}\nsdk: {settings['sdk']}\n---\n"
+                tree["README.md"] = repository.add_small(card.encode())
             first = repository.add_commit(tree, [], "initial commit", author=author)
             write_json(folder / "refs.json", {MAIN: first})
             self._open[kind, name] = repository
