@@ -63,6 +63,8 @@ def only_simulated(built: BuiltDataset) -> str:
 
 
 def _use(built: BuiltDataset) -> str:
+    tasks = eval_yaml.listed_tasks(built.name, built.splits)
+    task = tasks[0].lmms_task if tasks else "TASK"
     config = next(name for name, entry in built.record["configs"].items() if entry["default"])
     split = next(iter(built.record["configs"][config]["splits"]))
     return f"""\
@@ -75,7 +77,13 @@ rows = load_dataset("ORG/{built.name}", "{config}", split="{split}")  # ORG: who
 ```
 
 Videos are read from memory, `av.open(io.BytesIO(row["video"]["bytes"]))`, or written to files by
-`procedural_evals.published_rows.with_media(rows)`, after which `row["video"]["path"]` is one."""
+`procedural_evals.published_rows.with_media(rows)`, after which `row["video"]["path"]` is one.
+With that package, the benchmark's tasks run on a copy of this repository in the working directory:
+
+```
+hf download ORG/{built.name} --repo-type dataset --local-dir {built.name}
+procedural-evals run --tasks {task} --model ...
+```"""
 
 
 def _contents(built: BuiltDataset) -> str:

@@ -51,10 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Build, and print what was made."""
     import logging
+    import time
 
     from procedural_evals.hub import build, eval_yaml
 
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    start = time.monotonic()
     framework = options.framework or eval_yaml.EVALUATION_FRAMEWORK
     built = build.build(
         options.name,
@@ -66,7 +68,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
         overwrite=options.overwrite,
         framework=framework,
     )
-    print(f"{built.folder}: checked")
+    print(f"{built.folder}: built and checked in {time.monotonic() - start:.0f} s")
     for config, split, entry in built.each_split():
         size = sum(file["bytes"] for file in entry["files"].values()) / 1e6
         print(f"  {config}/{split}: {entry['rows']:,} rows, {size:.2f} MB")
