@@ -10,6 +10,7 @@ from procedural_evals import folders
 from procedural_evals.dyad.__main__ import main as dyad
 from procedural_evals.harness.published import cards, tables_of
 from procedural_evals.hub.cli import main
+from procedural_evals.hub.leaderboard_published import published_entries
 from procedural_evals.hub.reference_cards import CARD, card_texts, systems
 
 
@@ -155,3 +156,13 @@ def test_single_figures_are_in_the_papers(shared):
     assert [row.values for row in ablations.rows] == [(40.19,), (39.2,), (32.23,), (11.79,)]
     (people,) = [t for t in tables_of(cards()["promqa_assembly"]) if "text" in t.table]
     assert people.rows[0].values == (67.5,)
+
+
+def test_dyads_main_tables_stand_on_the_leaderboards():
+    entries = {(e.board, e.model): e for e in published_entries() if e.board.startswith("dyad")}
+    assert len(entries) == 6 + 10 + 2
+    assert entries["dyad_mode", "Metadata"].cells["macro_f1:all"] == (62.4, None, None, 829)
+    assert entries["dyad_step", "Qwen3-VL-2B"].cells["f1_10:all"].value == 17.4
+    spoken = entries["dyad_response", "GPT-4.1"]
+    assert spoken.cells["judge:all"].value == 20 * 3.688  # our score is the final grade times 20
+    assert (spoken.judge, spoken.access) == ("Claude Opus 4.5", "API")

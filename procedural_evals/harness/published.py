@@ -20,12 +20,16 @@ _BLOCKS = {"all": "all questions", "multi_hop": "multi-hop", "needle": "needle i
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A system's figures, in the order of its table's columns; None where there is none."""
+    """A system's figures, in the order of its table's columns; None where there is none.
+
+    `access` is "open" (weights), "API", "reference", or "" where it is not known.
+    """
 
     name: str
     values: tuple[float | None, ...]
     std: tuple[float, ...] | None = None
     items: int | None = None
+    access: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,20 +41,24 @@ class PublishedTable:
         title: what it shows, in our words.
         task: the task of lmms-eval that asks the same.
         columns: headings.
+        metrics: the columns' names in our results; where a table has groups for columns, theirs.
         scale: lowest and highest value, unless a heading says another.
         rows: one a system.
         items: how many items the figures rest on, where that is one number.
         note: what to know before using them.
+        main: whether it is one of the paper's main tables.
     """
 
     table: str
     title: str
     task: str
     columns: tuple[str, ...]
+    metrics: tuple[str, ...]
     scale: tuple[float, float]
     rows: tuple[PublishedRow, ...]
     items: int | None = None
     note: str = ""
+    main: bool = False
 
 
 @cache
@@ -102,18 +110,33 @@ def _main_tables(card: Card) -> Iterator[PublishedTable]:
     place = str(card["source"]["paper"]).rsplit(", ", 1)[1].split(";")[0].removeprefix("table ")
     measure = next((name for name in ("accuracy", "judge") if name in models[0]), None)
     if measure is not None:
-        rows = tuple(PublishedRow(each["name"], tuple(each[measure])) for each in models)
+        rows = tuple(
+            PublishedRow(each["name"], tuple(each[measure]), access=each["access"])
+            for each in models
+        )
         columns = tuple(str(column) for column in card["columns"])
         title = f"{measure} over all questions and by kind"
-        yield PublishedTable(place, title, task, columns, (0, 100), rows)
+        yield PublishedTable(place, title, task, columns, columns, (0, 100), rows, main=True)
         return
     columns = tuple("J (0 to 5)" if name == "J" else name for name in card["columns"])
     for block, title in _BLOCKS.items():
         rows = tuple(
-            PublishedRow(f"{each['name']} ({each['group']})", tuple(each[block])) for each in models
+            PublishedRow(
+                f"{each['name']} ({each['group']})", tuple(each[block]), access=each["access"]
+            )
+            for each in models
         )
-        items = card["questions"][block]
-        yield PublishedTable(f"{place}, {block}", title, task, columns, (0, 100), rows, items)
+        yield PublishedTable(
+            f"{place}, {block}",
+            title,
+            task,
+            columns,
+            tuple(card["columns"]),
+            (0, 100),
+            rows,
+            card["questions"][block],
+            main=True,
+        )
 
 
 def _table(entry: Mapping[str, Any]) -> PublishedTable:
@@ -123,6 +146,7 @@ def _table(entry: Mapping[str, Any]) -> PublishedTable:
             tuple(row["values"]),
             tuple(row["std"]) if "std" in row else None,
             row.get("items"),
+            str(row.get("access", "")),
         )
         for row in entry["rows"]
     )
@@ -132,8 +156,10 @@ def _table(entry: Mapping[str, Any]) -> PublishedTable:
         str(entry["title"]),
         str(entry["task"]),
         tuple(entry["columns"].values()),
+        tuple(entry["columns"]),
         (bottom, top),
         rows,
         entry.get("items"),
         str(entry.get("note", "")).strip(),
+        bool(entry.get("main")),
     )

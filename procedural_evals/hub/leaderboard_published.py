@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from procedural_evals.harness.published import Card, card_of
+from procedural_evals.harness.published import Card, PublishedTable, card_of, cards, tables_of
 from procedural_evals.hub.leaderboard import Cell, Entry, Fact
-from procedural_evals.hub.leaderboard_boards import ALL, BOARDS, Board, column
+from procedural_evals.hub.leaderboard_boards import ALL, BOARDS, Board, board_of, column
 
 GUESSING = "Random guess"
+FINE_TUNED = "Object-centric Fine-tuned"
 
 # Columns of ProcObject-10K's table 2, and its blocks, under the names that score tables give them.
 _GROUNDED = {
@@ -29,8 +30,46 @@ _BLOCKS = {
 
 def published_entries() -> list[Entry]:
     """The published rows of all boards; a board without a card has none."""
-    cards = [(board, card_of(board.key)) for board in BOARDS]
-    return [entry for board, card in cards if card is not None for entry in _entries(board, card)]
+    found: list[Entry] = []
+    for board in BOARDS:
+        card = card_of(board.key)
+        found += _entries(board, card) if card is not None else _table_entries(board)
+    return found
+
+
+def _table_entries(board: Board) -> Iterator[Entry]:
+    """The rows of a paper's main tables that ask what the board asks, on the board's scales."""
+    for card in cards().values():
+        for table in tables_of(card):
+            if table.main and board_of(table.task) is board:
+                yield from _rows_of(board, table, str(card["source"]["paper"]))
+
+
+def _rows_of(board: Board, table: PublishedTable, paper: str) -> Iterator[Entry]:
+    url = board.links[0][1]
+    bottom, top = table.scale
+    for number, row in enumerate(table.rows):
+        cells = {}
+        for name, value in zip(table.metrics, row.values, strict=True):
+            if name in board.metrics and value is not None:
+                low, high = board.metrics[name].scale
+                scaled = low + (value - bottom) / (top - bottom) * (high - low)
+                cells[column(name)] = Cell(round(scaled, 6), n=table.items)
+        yield Entry(
+            id=f"published/{board.key}/{number}",
+            board=board.key,
+            model=row.name,
+            origin="published",
+            access=row.access,
+            task=table.task,
+            judge=table.title.partition("; judge ")[2],
+            cells=cells,
+            facts=(
+                Fact("Source", f"{paper.rsplit(', ', 1)[0]}, table {table.table}", url),
+                Fact("Intervals", "none published"),
+            ),
+            link=url,
+        )
 
 
 def _entries(board: Board, card: Card) -> Iterator[Entry]:
@@ -58,9 +97,7 @@ def _entries(board: Board, card: Card) -> Iterator[Entry]:
             id=f"published/{board.key}/{number}",
             board=board.key,
             model=model["name"],
-            note={"Blind LLM": "blind", "Object-centric Fine-tuned": "fine-tuned"}.get(
-                model.get("group", ""), ""
-            ),
+            note="fine-tuned" if model.get("group") == FINE_TUNED else "",
             origin="published",
             access=model["access"],
             task=_task(board, model),
