@@ -144,6 +144,17 @@ def test_answers_that_nobody_judged_say_how_to_judge_them(tmp_path, capsys):
     assert "+0.00  [+0.00, +0.00]  1.000" in out
 
 
+def test_one_task_that_cannot_be_compared_leaves_the_others_be(runs, capsys, tmp_path):
+    for name, seed in (("c", 1), ("d", 2)):
+        unjudged = [record | {"judge": "none"} for record in judged(seed=seed)]
+        tasks = {"bench": choice(seed=seed), "open": unjudged}
+        write_run(tmp_path / name, tasks, judgements=False)
+    status, out, _ = run(capsys, tmp_path / "c", tmp_path / "d")
+    assert status == 1
+    assert "open\nNot compared: A has no score" in out
+    assert "95 % interval" in out
+
+
 def test_several_judges_are_averaged_and_all_are_needed():
     records = judged(n=2)
     rows = [

@@ -62,14 +62,16 @@ class RunComparison:
 def compare_runs(path_a: Path, path_b: Path, options: Options) -> RunComparison:
     """The runs of two results folders or files, task by task.
 
-    A task whose settings differ in what refuses is in `refused`, unless `force` is set. ValueError
-    where there is nothing to compare at all.
+    A task whose settings differ in what refuses is in `refused`, unless `force` is set, and so is
+    one of several tasks that cannot be compared at all (no item, no measure in common). A single
+    one is a ValueError.
     """
     a = judged_run(results.load_run(path_a), options.judge, options.similarity)
     b = judged_run(results.load_run(path_b), options.judge, options.similarity)
     found: dict[str, Comparison] = {}
     refused: dict[str, str] = {}
-    for left, right in _named(a, b, options.tasks):
+    pairs = _named(a, b, options.tasks)
+    for left, right in pairs:
         name = left if left == right else f"{left}:{right}"
         try:
             comparison = compare(
@@ -82,7 +84,10 @@ def compare_runs(path_a: Path, path_b: Path, options: Options) -> RunComparison:
             refused[name] = f"{error}\nSay --force to compare all the same."
             continue
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+            if len(pairs) == 1:
+                raise ValueError(f"{name}: {error}") from None
+            refused[name] = f"Not compared: {error}"
+            continue
         notes = settings_contrasts(
             settings_of(a, left), settings_of(b, right), comparison.counts.compared
         )

@@ -172,7 +172,8 @@ def paired_differences(
         _checked(left[:, column], f"a, measure {column}")
         _checked(right[:, column], f"b, measure {column}")
     labels, k = partition(clusters, len(left))
-    counts = cluster_counts(k, draws, seed)
+    # As floats once, not once a measure; sums of whole numbers stay exact.
+    counts = cluster_counts(k, draws, seed).astype(np.float64)
     sizes = counts @ np.bincount(labels, minlength=k)
     found = []
     for values in (left - right).T:
