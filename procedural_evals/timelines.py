@@ -7,6 +7,7 @@ timestamps is decoded.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -92,6 +93,15 @@ def truncation(path: StrPath, lacking: int) -> str:
 
 _kept: OrderedDict[tuple[str, int, int], Timeline] = OrderedDict()
 _lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # another thread may hold it while a process is forked
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 def timeline_of(path: StrPath, source: Source | None = None, *, listed: bool = False) -> Timeline:
