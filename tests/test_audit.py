@@ -266,7 +266,7 @@ def test_a_variant_that_failed_leaves_the_others_be():
     failed = [record | {"failure": "no video"} for record in answered(range(90))]
     found, refused = audited(FULL, task("bench_keyframes", failed), BLIND)
     assert [f.name for f in found[0].findings][:1] == ["blind"]
-    assert "B on 120 (no video)" in refused["bench_keyframes"]
+    assert "both: B failed on 120 (no video)" in refused["bench_keyframes"]
 
 
 def test_items_left_out_are_said():

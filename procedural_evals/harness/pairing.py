@@ -62,10 +62,14 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairs:
     failed_b = {item for item in shared if right[item]["failure"] is not None}
     kept = [item for item in shared if item not in failed_a | failed_b]
     if not kept:
+        reasons = [
+            f"{side} failed on {len(failed)} ({rows[min(failed)]['failure']})"
+            for side, rows, failed in (("A", left, failed_a), ("B", right, failed_b))
+            if failed
+        ]
         raise ValueError(
-            f"none of the {len(shared)} items of both runs was answered by both: A failed on "
-            f"{len(failed_a)} ({_reason(left, failed_a)}), B on {len(failed_b)} "
-            f"({_reason(right, failed_b)})"
+            f"none of the {len(shared)} items of both runs was answered by both: "
+            f"{', '.join(reasons)}"
         )
     rows_a, rows_b = [left[item] for item in kept], [right[item] for item in kept]
     counts = Counts(
@@ -97,10 +101,6 @@ def _some(records: dict[str, Record]) -> str:
         return "no items"
     names = ", ".join(list(records)[:2])
     return f"{len(records)}, such as {names}"
-
-
-def _reason(records: dict[str, Record], failed: set[str]) -> str:
-    return str(records[min(failed)]["failure"]) if failed else "none"
 
 
 def _unjudged(record: Record) -> bool:
