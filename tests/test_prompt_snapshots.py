@@ -11,9 +11,48 @@ from procedural_evals.harness.plugin import task_names
 
 from .conftest import GOLDEN
 
+#: Tasks whose prompts are another task's, word for word: only pictures, orders or repeats differ.
+SAME_WORDS = {
+    "flatpack_bench_no_labels_sample": "flatpack_bench_sample",
+    "flatpack_bench_no_boundaries_sample": "flatpack_bench_sample",
+    "flatpack_bench_no_masks_sample": "flatpack_bench_sample",
+    "flatpack_bench_palette_sample": "flatpack_bench_sample",
+    "flatpack_bench_large_labels_sample": "flatpack_bench_sample",
+    "flatpack_bench_orders_sample": "flatpack_bench_sample",
+    "flatpack_bench_self_consistency_sample": "flatpack_bench_cot_sample",
+}
 SAMPLE_TASKS = sorted(
-    name for name in task_names() if name.endswith("_sample") and not name.endswith("_all_sample")
+    name
+    for name in task_names()
+    if name.endswith("_sample")
+    and not name.endswith(("_all_sample", "_studies_sample"))
+    and name not in SAME_WORDS
 )
+
+
+@pytest.fixture(scope="module")
+def rows_of(tmp_path_factory):
+    """The rows of a task; tasks that show the same rows share them."""
+    cache = str(tmp_path_factory.mktemp("cache"))
+
+    def load(config):
+        return datasets.load_dataset(
+            config["dataset_path"],
+            config["dataset_name"],
+            split=config["test_split"],
+            cache_dir=cache,
+            **config.get("dataset_kwargs", {}),
+        )
+
+    return load
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    """What tasks make of their media goes to a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROCEDURAL_EVALS_CACHE", str(tmp_path_factory.mktemp("media")))
+        yield
 
 
 def task_config(name):
@@ -55,15 +94,9 @@ def one_row_of_each_kind(rows):
 
 
 @pytest.mark.parametrize("task", SAMPLE_TASKS)
-def test_the_prompts_are_the_ones_on_file(task, request, tmp_path):
+def test_the_prompts_are_the_ones_on_file(task, request, rows_of):
     config = task_config(task)
-    rows = datasets.load_dataset(
-        config["dataset_path"],
-        config["dataset_name"],
-        split=config["test_split"],
-        cache_dir=str(tmp_path),
-        **config.get("dataset_kwargs", {}),
-    )
+    rows = rows_of(config)
     text = "\n".join(
         f"=== {label} ===\n{as_text(config['doc_to_messages'](row))}\n"
         for label, row in one_row_of_each_kind(rows)
@@ -76,19 +109,21 @@ def test_the_prompts_are_the_ones_on_file(task, request, tmp_path):
     assert text == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("task", SAME_WORDS)
+def test_a_study_of_pictures_or_replies_changes_no_word(task):
+    config, other = task_config(task), task_config(SAME_WORDS[task])
+    for way in ("doc_to_messages", "doc_to_visual", "doc_to_text"):
+        assert config[way].__self__ == other[way].__self__
+        assert config[way].__name__ == other[way].__name__
+
+
 @pytest.mark.parametrize("task", SAMPLE_TASKS)
-def test_simple_models_get_the_same_media_and_the_same_text(task, tmp_path):
+def test_simple_models_get_the_same_media_and_the_same_text(task, rows_of):
     """They take the media first, then the text; for the text a row comes without its pictures."""
     config = task_config(task)
     if config.get("doc_to_visual") is None:
         pytest.skip("chat models only")
-    rows = datasets.load_dataset(
-        config["dataset_path"],
-        config["dataset_name"],
-        split=config["test_split"],
-        cache_dir=str(tmp_path),
-        **config.get("dataset_kwargs", {}),
-    )
+    rows = rows_of(config)
     row = rows[len(rows) // 2]
     *media, text = config["doc_to_messages"](row)[0]["content"]
     visuals = config["doc_to_visual"](row)

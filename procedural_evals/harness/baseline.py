@@ -20,7 +20,14 @@ from lmms_eval.api.instance import Instance
 from lmms_eval.api.model import lmms
 from loguru import logger
 
-from procedural_evals.harness.items import Place, Row, failed_reply, name_of, place_of
+from procedural_evals.harness.items import (
+    Place,
+    Row,
+    failed_reply,
+    name_of,
+    place_of,
+    repeats_of,
+)
 from procedural_evals.harness.policies import policies_for
 
 POLICIES = ("random", "most_frequent", "oracle", "ungrounded", "file")
@@ -30,8 +37,8 @@ SCOPES = ("all", "task")
 class ProceduralBaseline(lmms):  # type: ignore[misc]
     """Answers every request by a reference policy; neither media nor prompts are looked at.
 
-    A reply depends on the row alone, and for `random` on the seed: not on the order of the rows,
-    the number of processes, or the other tasks of the run.
+    A reply depends on the row alone, and for `random` on the seed and on which of several replies
+    to the row it is: not on the order of the rows, the number of processes, or the other tasks.
 
     Args:
         policy: "random", one of the replies that the row admits; "most_frequent", the reply that
@@ -88,7 +95,10 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
 
     def generate_until(self, requests: Sequence[Instance]) -> list[str]:
         """A reply for each request, chat or simple, in their order."""
-        return [self._reply(place_of(request.args)) for request in requests]
+        return [
+            self._reply(place_of(request.args), repeat)
+            for request, repeat in zip(requests, repeats_of(requests), strict=True)
+        ]
 
     def loglikelihood(self, requests: Sequence[Instance]) -> list[tuple[float, bool]]:
         """Not offered: the policies write replies."""
@@ -104,18 +114,18 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
             "generate_until"
         )
 
-    def _reply(self, place: Place) -> str:
+    def _reply(self, place: Place, repeat: int) -> str:
         if self._policy != "file":
             policies_for(place.task)  # a task without policies is no failed item: nothing can run
         row: Row | None = None
         try:
             row = self._split(place)[place.doc_id]
-            return self._answer(place, row)
+            return self._answer(place, row, repeat)
         except Exception as error:
             logger.error(f"{name_of(place, row)}: {type(error).__name__}: {error}")
             return failed_reply(error)
 
-    def _answer(self, place: Place, row: Row) -> str:
+    def _answer(self, place: Place, row: Row, repeat: int) -> str:
         if self._policy == "file":
             row_id = str(row["id"])
             for key in ((place.task, row_id), (None, row_id)):
@@ -126,7 +136,9 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
         if self._policy == "oracle":
             return policies.oracle(row)
         if self._policy == "random":
-            generator = random.Random(f"{self._seed}:{row['id']}")
+            # The first reply to a row is the same however often the task asks.
+            again = f":{repeat}" if repeat else ""
+            generator = random.Random(f"{self._seed}:{row['id']}{again}")
             return policies.random(row, generator, self._split(place))
         if self._policy == "ungrounded":
             if policies.ungrounded is None:

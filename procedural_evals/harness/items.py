@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from procedural_evals import replies
@@ -29,6 +30,17 @@ def place_of(arguments: tuple[Any, ...]) -> Place:
     """
     doc_id, task, split = arguments[-3:]
     return Place(task, split, doc_id)
+
+
+def repeats_of(requests: Sequence[Any]) -> list[int]:
+    """Which reply to its row each request asks for, from 0: as it says itself, else counted."""
+    counts: Counter[Place] = Counter()
+    found = []
+    for request in requests:
+        place = place_of(request.args)
+        found.append((getattr(request, "metadata", None) or {}).get(REPEAT, counts[place]))
+        counts[place] += 1
+    return found
 
 
 def name_of(place: Place, row: Row | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from PIL import Image
 
-from procedural_evals import clips, folders, replies, spans, video
+from procedural_evals import clips, folders, frame_cache, replies, spans, video
 from procedural_evals.harness import records
 from procedural_evals.harness.judging import JUDGE_VARIABLE
 from procedural_evals.harness.shown import Key, Shown, note, recall
@@ -92,6 +92,12 @@ def frames_for_video() -> bool:
     if chosen not in ("file", "frames"):
         raise ValueError(f"${VIDEO_AS_VARIABLE}={chosen}: file or frames is needed")
     return chosen == "frames"
+
+
+def in_place_of_video(frames: Sequence[Any]) -> list[Any]:
+    """A video's frames between words that say what they are."""
+    before = Remark(f"{len(frames)} frames of the video, in order:")
+    return [before, *frames, Remark("That was the video.")]
 
 
 def _content(medium: Any) -> dict[str, Any]:
@@ -192,8 +198,7 @@ class Protocol:
                 media += pictures
             elif column in ("video", "clip") and frames_for_video():
                 pictures, times = _sampled(doc, VIDEO_AS_FRAMES)
-                media += [Remark(f"{len(pictures)} frames of the video, in order:"), *pictures]
-                media.append(Remark("That was the video."))
+                media += in_place_of_video(pictures)
             elif column == "video":
                 media.append(doc["video"]["path"])
             elif column == "clip":
@@ -210,7 +215,7 @@ class Protocol:
     def _frame_times(self, doc: Doc) -> tuple[float, ...]:
         plan = self._plan()
         path, start, end = doc["video"]["path"], doc["clip_start"], doc["clip_end"]
-        return _rounded(video.planned_times(path, plan.count, start, end, plan.rule))
+        return rounded(video.planned_times(path, plan.count, start, end, plan.rule))
 
     def _plan(self) -> FramePlan:
         if self.plan is None:
@@ -272,7 +277,7 @@ class Protocol:
 
 def _sampled(doc: Doc, plan: FramePlan) -> tuple[list[Image.Image], tuple[float, ...]]:
     """Frames of a row's clip and their times, in seconds from the start of the file."""
-    frames, times = video.sample_frames(
+    frames, times = frame_cache.sample_frames(
         doc["video"]["path"],
         count=plan.count,
         start=doc.get("clip_start"),
@@ -281,10 +286,11 @@ def _sampled(doc: Doc, plan: FramePlan) -> tuple[list[Image.Image], tuple[float,
         size=plan.size,
         strict=True,
     )
-    return [Image.fromarray(frame) for frame in frames], _rounded(times)
+    return [Image.fromarray(frame) for frame in frames], rounded(times)
 
 
-def _rounded(times: Iterable[float]) -> tuple[float, ...]:
+def rounded(times: Iterable[float]) -> tuple[float, ...]:
+    """Seconds to the millisecond, as recorded."""
     return tuple(round(float(time), 3) for time in times)
 
 

@@ -32,7 +32,9 @@ from procedural_evals.harness.protocols import VIDEO_AS_FRAMES, Protocol, frames
 SHOWING = (
     "clips.py",
     "harness/dyad_protocols.py",
+    "harness/prompted_video.py",
     "harness/protocols.py",
+    "prompted_video.py",
     "video.py",
 )
 
