@@ -21,12 +21,12 @@ PHONE = {"width": 390, "height": 844}
 
 
 @contextmanager
-def page(viewport: dict[str, int] = DESKTOP, dark: bool = False, **options: Any) -> Iterator[Any]:
-    """A Playwright page of that size in pixels, that asks for light or dark colours."""
+def browser() -> Iterator[Any]:
+    """A running Chromium; only one at a time in a process."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
+        running = playwright.chromium.launch(
             executable_path=CHROMIUM,
             args=[
                 "--no-sandbox",
@@ -39,8 +39,20 @@ def page(viewport: dict[str, int] = DESKTOP, dark: bool = False, **options: Any)
             ],
         )
         try:
-            yield browser.new_page(
-                viewport=viewport, color_scheme="dark" if dark else "light", **options
-            )
+            yield running
         finally:
-            browser.close()
+            running.close()
+
+
+def new_page(
+    running: Any, viewport: dict[str, int] = DESKTOP, dark: bool = False, **options: Any
+) -> Any:
+    """A page of that size in pixels, that asks for light or dark colours."""
+    return running.new_page(viewport=viewport, color_scheme="dark" if dark else "light", **options)
+
+
+@contextmanager
+def page(viewport: dict[str, int] = DESKTOP, dark: bool = False, **options: Any) -> Iterator[Any]:
+    """A page in a browser of its own."""
+    with browser() as running:
+        yield new_page(running, viewport, dark, **options)

@@ -118,7 +118,7 @@ def options() -> dict[str, Any]:
 
 
 def launch(results: str | None = None, **arguments: Any) -> Any:
-    """Serve the page; what the environment names as results goes before the folder or repository."""
+    """Serve the page; results that the environment names go before the folder or repository."""
     source = source_of(os.environ.get(RESULTS_VARIABLE) or results)
     blocks = page(Results(source))
     return blocks.launch(**{**options(), **arguments})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -65,13 +66,13 @@ def page(folder: Path) -> Any:
 
     card = read_card(folder)
     examples = card.examples
-    first = _fields(examples[0])
+    first = fields(examples[0])
     both = "references" in examples[0].inputs
-    title = f"{card.header['emoji']} {card.header['title']}"
+    title = str(card.header["title"])
     names = [f"Example {number}" for number in range(1, len(examples) + 1)]
 
     def fill(name: str) -> list[str]:
-        return _fields(examples[names.index(name)])
+        return fields(examples[names.index(name)])
 
     def compute(name: str, *texts: str) -> tuple[str, Any]:
         try:
@@ -81,11 +82,12 @@ def page(folder: Path) -> Any:
             return f'<p class="problem" role="alert">{escape(str(words))}</p>', None
         return table(card, found), found
 
-    with gr.Blocks(title=card.header["title"], analytics_enabled=False) as blocks:
+    with gr.Blocks(title=title, analytics_enabled=False) as blocks:
         gr.HTML(
             f'<header class="pe metric"><h1>{escape(title)}</h1>'
             f"<p>{escape(card.header['description'])}</p></header>",
             padding=False,
+            apply_default_css=False,
         )
         with gr.Row(equal_height=False):
             with gr.Column():
@@ -104,12 +106,14 @@ def page(folder: Path) -> Any:
                 shown = gr.HTML(
                     '<p class="waiting">The values will stand here.</p>',
                     padding=False,
+                    apply_default_css=False,
                     elem_classes="pe metric",
                 )
                 with gr.Accordion("As JSON", open=False):
                     whole = gr.JSON(show_label=False)
         with gr.Accordion("The card", open=True):
-            gr.Markdown(card.body, elem_classes="card")
+            # The page has the card's title already.
+            gr.Markdown(re.sub(r"^# .*\n", "", card.body), elem_classes="card")
         button.click(compute, [chosen, *boxes], [shown, whole], api_name="compute")
         chosen.change(fill, chosen, boxes, api_visibility="private")
     return blocks
@@ -125,8 +129,8 @@ def launch(folder: Path, **arguments: Any) -> Any:
     return page(folder).launch(**{**options(), **arguments})
 
 
-def _fields(example: Example) -> list[str]:
-    """The example as the form has it: predictions, references, further arguments."""
+def fields(example: Example) -> list[str]:
+    """The example as the form has it: predictions, references, further arguments, as JSON."""
     further = {
         name: value
         for name, value in example.inputs.items()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from pathlib import Path
 from string import Template
 
 import procedural_evals
 from procedural_evals import folders
 from procedural_evals.hub import look
-from procedural_evals.hub.vendoring import PACKAGE, source_folder, vendor
+from procedural_evals.hub.vendoring import PACKAGE, vendor
 
 #: Name of the leaderboard's folder and repository.
 LEADERBOARD = "procedural-video-leaderboard"
@@ -91,8 +91,8 @@ def _start(out: Path) -> None:
 
 
 def _licensed(out: Path) -> Path:
-    """The Space, with the licence where the source has it."""
-    licence = source_folder().parent / "LICENSE"
-    if licence.is_file():
-        shutil.copyfile(licence, out / "LICENSE")
+    """The Space, with the licence of what was copied."""
+    files = distribution("procedural-evals").files or []
+    licence = next(Path(str(file.locate())) for file in files if file.name == "LICENSE")
+    shutil.copyfile(licence, out / "LICENSE")
     return out

@@ -58,9 +58,11 @@ const fits = (entry, s) =>
   (!s.task || variant(entry) === s.task) &&
   (!s.judge || entry.judge === s.judge);
 
+const items = (entry) => (entry.cells[board.main] ?? Object.values(entry.cells)[0])?.[3] ?? null;
+
 const sortValue = (entry, key) => {
   if (key === "model") return entry.model.toLowerCase();
-  if (key === "n") return entry.cells[board.main]?.[3] ?? null;
+  if (key === "n") return items(entry);
   return entry.cells[key]?.[0] ?? null;
 };
 
@@ -83,9 +85,6 @@ const share = (value, [low, high]) =>
 
 const plot = (cell, scale, chance, kind) => {
   const track = h("div", { class: `track ${kind}`, "aria-hidden": "true" });
-  for (const quarter of [0, 25, 50, 75, 100]) {
-    track.append(h("i", { class: "grid", style: { left: `${quarter}%` } }));
-  }
   if (chance != null) track.append(h("i", { class: "chance", style: { left: share(chance, scale) } }));
   if (!cell) return track;
   const [value, low, high] = cell;
@@ -113,6 +112,7 @@ const sortButton = (key, title, label) => {
     onclick: () => {
       s.down = active ? !s.down : key !== "model";
       s.sort = key;
+      s.shown = ROWS_AT_ONCE;
       draw(`[data-sort="${CSS.escape(key)}"]`);
     },
   }, title, h("span", { class: "arrow", "aria-hidden": "true" }, active ? (s.down ? "↓" : "↑") : ""));
@@ -173,7 +173,7 @@ const row = (entry, keys, comparing) => {
         !entry.comparable && h("span", { class: "warn" }, " · graded by words only: not comparable"))),
     h("td", { class: "plot" }, plot(entry.cells[key], board.columns[key].scale, chanceOf(entry, key), entry.access)),
     keys.map((each) => numberCell(entry, each)),
-    h("td", { class: "number count" }, entry.cells[board.main]?.[3]?.toLocaleString("en") ?? "–"),
+    h("td", { class: "number count" }, items(entry)?.toLocaleString("en") ?? "–"),
   );
   const span = keys.length + (comparing ? 4 : 3);
   return open ? [line, h("tr", { class: "details", id }, h("td", { colspan: span }, details(entry)))] : [line];
@@ -195,7 +195,7 @@ const details = (entry) => {
       ].filter(Boolean).join(" · "))));
   }
   return h("div", { class: "panel" },
-    h("section", {}, h("h4", {}, "By kind of question"), charts),
+    h("section", {}, h("h4", {}, "Every number"), charts),
     h("section", {}, h("h4", {}, "What it rests on"),
       h("dl", {},
         h("dt", {}, "Task"), h("dd", {}, entry.task),
@@ -222,8 +222,8 @@ const table = (entries, caption) => {
       h("table", {}, h("caption", { class: "hidden-text" }, caption), head(keys, comparing), body)),
     rest > 0 && h("button", {
       type: "button", class: "plain more",
-      onclick: () => { s.shown += 10 * ROWS_AT_ONCE; draw(); },
-    }, `Show ${Math.min(rest, 10 * ROWS_AT_ONCE).toLocaleString("en")} more of ${counted(rest, "row", "rows")}`));
+      onclick: () => { s.shown += 2 * ROWS_AT_ONCE; draw(); },
+    }, `Show ${Math.min(rest, 2 * ROWS_AT_ONCE)} more of ${counted(rest, "row", "rows")}`));
 };
 
 // ---------------------------------------------------------------- filters, boards, page
@@ -254,7 +254,7 @@ const filters = () => {
         oninput: (event) => { s.query = event.target.value; drawTables(); } })),
     select("origin", "Origin", named(ORIGINS, (entry) => entry.origin)),
     select("access", "Kind", named(ACCESS, (entry) => entry.access)),
-    select("task", "Shown to the model", present(variant)),
+    select("task", "Variant", present(variant)),
     select("judge", "Judge", present((entry) => entry.judge)));
 };
 
@@ -286,7 +286,7 @@ const tables = () => {
   const real = board.entries.filter((entry) => !entry.simulated);
   const simulated = board.entries.filter((entry) => entry.simulated);
   const shown = real.filter((entry) => fits(entry, state())).length;
-  const several = new Set(real.map((entry) => entry.judge)).size > 1;
+  const several = new Set(real.map((entry) => entry.judge).filter(Boolean)).size > 1;
   return [
     h("p", { class: "count", role: "status" },
       real.length ? `${shown} of ${counted(real.length, "row", "rows")}` : "",

@@ -1,0 +1,231 @@
+"""The leaderboard's rows: what papers print and what was submitted, side by side or kept apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from procedural_evals.harness.published import card_of
+from procedural_evals.hub import leaderboard_app
+from procedural_evals.hub.leaderboard import leaderboard_data
+from procedural_evals.hub.leaderboard_boards import BOARDS, board_of
+from procedural_evals.hub.leaderboard_compare import compare_entries
+from procedural_evals.hub.leaderboard_published import published_entries
+from procedural_evals.hub.task_ids import TASKS
+from tests.leaderboard_runs import choice_records, write_run
+
+GOOD = [True, True, False, True] * 10
+BAD = [True, False, False, False] * 10
+
+
+def board(data, key="flatpack_bench"):
+    return next(each for each in data["boards"] if each["key"] == key)
+
+
+def rows(folder, key="flatpack_bench", origin="submitted"):
+    found = board(leaderboard_data(folder), key)["entries"]
+    return [entry for entry in found if entry["origin"] == origin]
+
+
+def test_every_task_of_the_hub_has_a_board_that_shows_its_number():
+    for task in TASKS:
+        shown = board_of(task.lmms_task)
+        assert shown is not None, task.id
+        assert task.metric in shown.metrics, task.id
+
+
+def test_every_column_of_a_view_exists():
+    for each in leaderboard_data()["boards"]:
+        for view in each["views"]:
+            assert set(view["columns"]) <= set(each["columns"]), each["key"]
+        assert each["main"] in each["columns"]
+
+
+def test_published_rows_are_the_cards_figures_without_intervals():
+    entries = {
+        (entry.board, entry.model, entry.note, entry.task): entry for entry in published_entries()
+    }
+    human = entries["flatpack_bench", "Human", "", "flatpack_bench"]
+    assert human.cells["accuracy:all"] == (94.18, None, None, 602)
+    assert human.access == "reference"
+    blind = entries["procobject_10k", "GPT-5.4-Mini", "", "procobject_10k_blind"]
+    assert "iou:all" not in blind.cells
+    assert blind.cells["judge:reasoning: multi-hop"] == (3.13, None, None, 614)
+    tuned = entries["procobject_10k", "Qwen3-VL-4B", "fine-tuned", "procobject_10k"]
+    assert tuned.cells["iou:all"].value == 44.5
+    assembly = entries["promqa_assembly", "GPT-4o", "", "promqa_assembly"]
+    assert assembly.cells["judge:question_type: next"].value == 40.1
+    assert assembly.judge == "GPT-4o (gpt-4o-2024-11-20)"
+
+
+def test_no_published_row_and_no_column_of_a_card_is_left_out():
+    entries = published_entries()
+    for each in BOARDS:
+        card = card_of(each.key)
+        if card is not None:
+            mine = [entry for entry in entries if entry.board == each.key]
+            assert [entry.model for entry in mine] == [model["name"] for model in card["models"]]
+            assert set(mine[-1].cells) <= set(board(leaderboard_data(), each.key)["columns"])
+
+
+def test_a_submission_has_its_interval_denominator_kinds_and_sources(tmp_path):
+    made = write_run(tmp_path, "lab/good", GOOD)
+    (row,) = rows(tmp_path)
+    assert row["cells"]["accuracy:all"] == (75.0, made.low, made.high, 40)
+    assert row["cells"]["accuracy:tloc"].value == 100.0
+    assert row["chance"] == {"accuracy:all": 25.0}
+    assert (row["date"], row["access"], row["traces"]) == ("2026-11-02", "open", True)
+    facts = {fact.name: fact for fact in row["facts"]}
+    assert facts["Items"].text == "40 of 40 answered, 0 failed"
+    assert "lmms-eval 0.7.3" in facts["Versions"].text
+    assert facts["Every item's record"].url == (
+        "https://huggingface.co/datasets/lab/traces/blob/main/"
+        "flatpack-bench/lab--good/flatpack_bench/items.jsonl"
+    )
+
+
+def test_two_numbers_of_one_run_are_one_row_on_the_boards_own_scales(tmp_path):
+    changes = {"benchmark": "procobject-10k", "rows": (), "parser": None, "n": 40}
+    for task_id, metric, extra in (
+        ("procobject_10k", "iou", {"IoP": 60.0, "no span %": 1.0}),
+        ("procobject_10k_judge", "judge", {}),
+    ):
+        write_run(
+            tmp_path,
+            "lab/good",
+            GOOD,
+            task="procobject_10k",
+            task_id=task_id,
+            metric=metric,
+            value=50.0,
+            low=40.0,
+            high=60.0,
+            extra=extra,
+            judges=("gpt-4o-2024-11-20@api.openai.com|procobject_four_dimensions@1",),
+            **changes,
+        )
+    (row,) = rows(tmp_path, "procobject_10k")
+    assert row["cells"]["iou:all"] == (50.0, 40.0, 60.0, 40)
+    assert row["cells"]["judge:all"] == (2.5, 2.0, 3.0, 40)
+    assert row["cells"]["iop:all"].value == 60.0
+    assert row["judge"] == "gpt-4o-2024-11-20@api.openai.com"
+    assert row["comparable"]
+
+
+def test_simulated_questions_and_word_judges_are_marked(tmp_path):
+    write_run(tmp_path, "lab/sim", GOOD, task="flatpack_bench_sample", simulated=True)
+    write_run(tmp_path, "lab/words", BAD, judges=("lexical@1|promqa_ternary@1",))
+    found = {row["model"]: row for row in rows(tmp_path)}
+    assert found["lab/sim"]["simulated"]
+    assert not found["lab/words"]["comparable"]
+
+
+def test_a_damaged_file_is_named_and_takes_no_other_row_away(tmp_path):
+    write_run(tmp_path, "lab/good", GOOD)
+    broken = tmp_path / "flatpack-bench/lab--broken/flatpack_bench/submission.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text('{"version": 1')
+    moved = write_run(tmp_path, "lab/moved", GOOD)
+    (tmp_path / moved.folder).rename(tmp_path / "flatpack-bench/lab--moved/elsewhere")
+    data = leaderboard_data(tmp_path)
+    submitted = [e["model"] for e in board(data)["entries"] if e["origin"] == "submitted"]
+    assert submitted == ["lab/good"]
+    assert [text.partition(":")[0] for text in data["problems"]] == [
+        "flatpack-bench/lab--broken/flatpack_bench",
+        "flatpack-bench/lab--moved/elsewhere",
+    ]
+
+
+def test_a_folder_that_is_absent_is_an_error():
+    with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
+        leaderboard_app.source_of("nowhere")
+
+
+def test_a_hub_that_is_away_leaves_the_published_rows_and_says_so():
+    def away():
+        raise OSError("lab/traces cannot be reached")
+
+    data = leaderboard_app.Results(away).boards()
+    assert board(data)["entries"]
+    assert data["problems"] == [
+        "The submissions could not be fetched: lab/traces cannot be reached"
+    ]
+
+
+def test_the_data_of_the_page_is_plain_json(tmp_path):
+    write_run(tmp_path, "lab/good", GOOD)
+    data = leaderboard_app.Results(lambda: tmp_path).boards()
+    assert json.loads(json.dumps(data)) == data
+
+
+def ids(*names, task="flatpack_bench"):
+    return [f"submitted/lab/{name}/{task}" for name in names]
+
+
+def test_two_rows_compare_item_by_item(tmp_path):
+    write_run(tmp_path, "lab/good", GOOD)
+    write_run(tmp_path, "lab/bad", BAD)
+    found = compare_entries(tmp_path, *ids("good", "bad"), "accuracy")
+    assert found["difference"] == -50.0
+    assert found["low"] <= -50.0 <= found["high"] < 0
+    assert found["words"].startswith("A is better")
+    assert found["flipped"] == 20
+    assert len(found["flips"]) == 20
+    assert found["flips"][0] == {
+        "id": "item-001",
+        "a": 100.0,
+        "b": 0.0,
+        "reply_a": "The answer is B.",
+        "reply_b": "The answer is C.",
+    }
+    same = compare_entries(tmp_path, *ids("good", "good"), "accuracy")
+    assert same["difference"] == 0.0
+    assert "p = 1.000" in same["words"]
+
+
+def test_iou_is_compared_by_the_scores_in_the_traces_without_the_true_spans(tmp_path):
+    def records(values):
+        return [
+            record | {"kind": "grounded", "score": value, "prediction": "The wheel."}
+            for record, value in zip(choice_records(GOOD), values, strict=True)
+        ]
+
+    for name, step in (("a", 1.0), ("b", 2.0)):
+        write_run(
+            tmp_path,
+            f"lab/{name}",
+            GOOD,
+            task="procobject_10k",
+            records=records([step * number for number in range(40)]),
+            benchmark="procobject-10k",
+            metric="iou",
+        )
+    found = compare_entries(tmp_path, *ids("a", "b", task="procobject_10k"), "iou")
+    assert found["metric"] == "IoU"
+    assert found["difference"] == pytest.approx(19.5)
+
+
+def test_rows_that_rest_on_different_questions_are_not_compared(tmp_path):
+    write_run(tmp_path, "lab/good", GOOD)
+    write_run(tmp_path, "lab/other", BAD, revision="questions.jsonl@ffffffffffff")
+    found = compare_entries(tmp_path, *ids("good", "other"), "accuracy")
+    assert "dataset revision" in found["error"]
+    assert "error" in compare_entries(tmp_path, "submitted/lab/none/x", ids("good")[0], "accuracy")
+
+
+def test_rows_without_traces_are_shown_but_not_offered_for_comparison(tmp_path):
+    made = write_run(tmp_path, "lab/good", GOOD)
+    (tmp_path / made.traces).unlink()
+    (row,) = rows(tmp_path)
+    assert not row["traces"]
+    assert "No such file" in compare_entries(tmp_path, *ids("good", "good"), "accuracy")["error"]
+
+
+def test_a_number_without_an_interval_is_a_cell_without_ends(tmp_path):
+    made = write_run(tmp_path, "lab/good", GOOD)
+    file = tmp_path / made.folder / "submission.json"
+    file.write_text(replace(made, low=None, high=None).to_json())
+    (row,) = rows(tmp_path)
+    assert row["cells"]["accuracy:all"] == (75.0, None, None, 40)
