@@ -227,6 +227,22 @@ def test_what_nobody_named_and_may_not_be_passed_on_is_left_out(
     assert "left out: dyad mode: text that may not be passed on" in caplog.text
 
 
+def test_a_path_in_the_annotations_that_leaves_the_folder_is_named(tmp_path, no_data):
+    folder = tmp_path / "procobject"
+    shutil.copytree(sample_of("procobject-10k"), folder)
+    file = folder / "data" / "testing.json"
+    content = file.read_text(encoding="utf-8")
+    first = json.loads(content)[0]["video_path"]
+    file.write_text(content.replace(first, "../../secret.mp4"), encoding="utf-8")
+    with pytest.raises(validate.InvalidFolderError) as error:
+        build.build("procobject-10k", tmp_path / "out", configs=["default"], data_dir=str(folder))
+    (line, *_) = [line for line in str(error.value).splitlines() if "video_file" in line]
+    assert "data/default/test-00000-of-00001.parquet, row 0 (id '" in line
+    assert "a path that leaves the folder: procobject-10k/videos/../../secret.mp4" in line
+    assert str(tmp_path / "procobject") not in str(error.value)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 # ---- half folders, and folders that are there already -------------------------------------------
 
 
@@ -277,6 +293,9 @@ def test_unknown_names_and_missing_files_are_told(tmp_path, no_data, capsys):
     assert "flatpack-bench" in capsys.readouterr().err
     assert cli.main(["build", NAME, "--config", "samples", "--out", str(tmp_path)]) == 2
     assert "samples" in capsys.readouterr().err
+    sample = ["build", NAME, "--config", "sample", "--out", str(tmp_path)]
+    assert cli.main([*sample, "--data-dir", str(sample_of(NAME))]) == 2
+    assert "leave out data_dir" in capsys.readouterr().err
     assert cli.main(["build", "promqa-cooking", "--out", str(tmp_path)]) == 2
     assert "git clone https://github.com/kimihiroh/promqa" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

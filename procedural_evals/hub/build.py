@@ -125,8 +125,11 @@ def _builders(
     known = registry.builder_class(name).BUILDER_CONFIGS
     simulated = {config.name for config in known if config.sample}
     if configs is not None:
+        # A folder that is meant for other configurations is not the sample's; one that is meant for
+        # no other is refused by the builder.
+        other = set(configs) - simulated
         for config in dict.fromkeys(configs):
-            yield _prepared(name, config, None if config in simulated else data_dir)
+            yield _prepared(name, config, None if other and config in simulated else data_dir)
         return
     found = data_dir or registry.load_builder(name, known[0].name).data_folder
     count = 0

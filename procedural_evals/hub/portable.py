@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -103,8 +104,8 @@ class PortableRows:
 
     def _without_roots(self, problem: str) -> str:
         for root in self._roots:
-            problem = problem.replace(f"{root}/", "").replace(root, "of this dataset")
-        return problem
+            problem = problem.replace(f"{root}/", "")
+        return re.sub(r"(leaves the data folder) .*", r"\1", problem)  # `sources.inside`
 
 
 def _label(feature: Any, value: Any) -> str | None:
