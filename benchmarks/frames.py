@@ -5,17 +5,18 @@
 The clips are made first: 360p and 720p, a keyframe every 12 or every 250 frames, 2 and 20 minutes
 of a moving texture (h264 with B-frames, 30 a second), whose frames show their own number. All
 readers are asked for the same evenly spread frames as RGB arrays; the numbers in what comes back
-are checked, and so are the pixels against ours ("!": it reads other frames). Every reading begins
-with a closed file, and what ours remembers of it is forgotten. Readers take turns; a ratio is the
-median over the rounds of a reader's time through ours in the same round, by the clock and, beside
-it, by the processors' time. A reader that took six times as long is not asked again (marked
-"1x"); lmms-eval's decodes the whole of a file, so that of a long one it is asked once.
+are checked, and so are the pixels against ours ("!": it reads other frames, and is not counted).
+Every reading begins with a closed file, and what ours remembers of it is forgotten. Readers take
+turns; a ratio is the median over the rounds of a reader's time through ours in the same round, by
+the clock and, beside it, by the processors' time. A reader that took six times as long is not asked
+again (marked "*"); lmms-eval's decodes the whole of a file, so that of a long one it is asked once.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import statistics
 import tempfile
 import time
@@ -193,7 +194,7 @@ PEERS: dict[str, tuple[str, Reader]] = {
 LEGEND = """\
 Numbers: times our time; more than 1: ours is faster. OpenCV: a jump a frame; OpenCV on: reading on.
 codec: torchcodec as it comes; ~: seek_mode=approximate; 0: num_ffmpeg_threads=0.
-1x: too slow to be asked again. !: reads other frames than asked for."""
+*: asked once, being too slow. !: reads other frames than asked for, so it is not counted."""
 
 
 def present() -> dict[str, Reader]:
@@ -290,6 +291,9 @@ class Line(NamedTuple):
 def measure(folder: Path, quick: bool, seconds: float) -> None:
     """Print the table, a line a cell, and its summary."""
     peers = present()
+    print(
+        f"{os.cpu_count()} processors, {os.getloadavg()[0]:.1f} threads want one before it begins"
+    )
     head = "".join(f"{name:>11}" for name in peers)
     print(f"{'clip':<22}{'frames':>6}{'ours':>10}{head}{'best':>8}{'by CPU':>8}{'rounds':>7}")
     lines = []
@@ -328,14 +332,15 @@ def print_ratios(
 ) -> Line:
     """The rest of a line: each peer's ratio, and the best one's."""
     clock = {name: ratio(own, taken, "clock") for name, taken in others.items() if taken}
-    cpu = {name: ratio(own, taken, "cpu") for name, taken in others.items() if taken}
+    right = [name for name in clock if name not in wrong]
+    by_cpu = min(ratio(own, others[name], "cpu") for name in right)
     for name in peers:
-        once = "1x" if name in clock and len(others[name]) < len(own) else ""
+        once = "*" if name in clock and len(others[name]) < len(own) else ""
         mark = "!" if name in wrong else once
-        print(f"{f'{clock[name]:.2f}{mark}' if name in clock else '-':>11}", end="")
-    best = min(clock.values())
-    print(f"{best:>8.2f}{min(cpu.values()):>8.2f}{len(own):>7}", flush=True)
-    return Line(count, clock.get("lmms-eval"), best, min(cpu.values()))
+        print(f"{f'{clock[name]:.2f}{mark or chr(32)}' if name in clock else '- ':>11}", end="")
+    best = min(clock[name] for name in right)
+    print(f"{best:>8.2f}{by_cpu:>8.2f}{len(own):>7}", flush=True)
+    return Line(count, clock.get("lmms-eval"), best, by_cpu)
 
 
 def lmms_indices(count: int, total: int) -> np.ndarray:
