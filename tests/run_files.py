@@ -7,6 +7,7 @@ reads it; tests then spoil one thing at a time.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -18,6 +19,7 @@ import pytest
 from procedural_evals.harness import results, versions
 from procedural_evals.harness.judging import Verdicts, kept_verdicts
 from procedural_evals.hub import claims
+from procedural_evals.hub.claims import dataset_rows as claims_rows
 from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
 from procedural_evals.judge.base import Judgement
 from procedural_evals.judge.rubric import load_rubric
@@ -26,14 +28,19 @@ from procedural_evals.verdicts import PARSER_VERSION
 JUDGE = "acme/grader-8b"
 STAMP = "20261130_083537"
 
-_ROWS = cache(claims.dataset_rows)
+# The rows are those of the data root that the environment names.
+_read = cache(lambda task, views, root: claims_rows(task, views))
+
+
+def _rows(task: str, views: tuple[str, ...] = ()) -> Any:
+    return _read(task, views, os.environ.get("PROCEDURAL_EVALS_DATA"))
 
 
 @contextmanager
 def rows_read_once() -> Iterator[None]:
     """The datasets' real rows, read once a task instead of once a submission."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(claims, "dataset_rows", _ROWS)
+        patch.setattr(claims, "dataset_rows", _rows)
         yield
 
 
@@ -52,7 +59,7 @@ def write_run(
     protocol = protocol_of(task)
     shown = {"frame_times": [0.5]} if protocol.plan else {}
     copies = []
-    for row in (_ROWS(task)[0] or {}).values():
+    for row in (_rows(task)[0] or {}).values():
         process = protocol.process({**row, "problems": []}, [reply(row)])
         for record in process.values():
             record |= {**shown, "encoder": "none", "judge": judge} if judge else shown

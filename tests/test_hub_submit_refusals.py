@@ -6,8 +6,10 @@ import pytest
 
 from procedural_evals.harness import results, versions
 from procedural_evals.hub.claims import claim
+from procedural_evals.hub.completeness import published_size
 from procedural_evals.hub.refusals import refusals
 from procedural_evals.hub.submit import plan
+from procedural_evals.hub.task_ids import TASKS
 
 from .run_files import (
     JUDGE,
@@ -395,3 +397,51 @@ def test_credentials_in_a_reply_stay_here(tmp_path):
     run = write_run(tmp_path, CHOICE, lambda row: '{"answer": "B"} hf_' + "a" * 34)
     made = plan(run, MODEL, ["acme/flatpack-bench"], "acme/traces", simulated=True)
     assert [each.kind for each in made.refused[CHOICE]] == ["leak"]
+
+
+# ---- real data ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def real(shared, tmp_path, monkeypatch):
+    """The real public files under the names that the benchmarks have."""
+    root = tmp_path / "root"
+    root.mkdir()
+    for name, folder in (
+        ("flatpack-bench", "flat-pack-bench"),
+        ("promqa-assembly", "promqa-assembly"),
+        ("promqa-cooking", "promqa-cooking"),
+        ("assembly101-mistakes", "assembly101-mistakes"),
+    ):
+        (root / name).symlink_to(shared / "data" / folder)
+    monkeypatch.setenv("PROCEDURAL_EVALS_DATA", str(root))
+
+
+def test_a_run_of_all_real_questions_is_not_refused(real, tmp_path):
+    run = write_run(tmp_path / "run", "flatpack_bench_blind", letter_b)
+    assert reasons(run, "flatpack_bench_blind", simulated=False) == {}
+
+
+def test_a_recording_that_has_a_camera_but_no_choice_of_one(real, tmp_path):
+    run = write_run(tmp_path, "promqa_cooking_text", letter_b, judge=JUDGE, judge_reply="[Judge] 1")
+    assert reasons(run, "promqa_cooking_text", simulated=False) == {}
+
+
+def test_an_excerpt_of_the_real_data(real, tmp_path):
+    run = write_run(
+        tmp_path, "promqa_assembly_text", letter_b, judge=JUDGE, judge_reply="[Judge] 1"
+    )
+    found = reasons(run, "promqa_assembly_text", simulated=False)
+    assert found.keys() == {"partial data"}
+    assert "45 items; the published promqa_assembly_text has 391" in found["partial data"]
+
+
+def test_published_sizes_are_known_for_all_but_one_benchmark():
+    sizes = {each.id: published_size(each) for each in TASKS if not each.simulated}
+    assert sizes["flatpack_bench_keyframes"] == 602
+    assert sizes["promqa_assembly_video"] == 391
+    assert sizes["procobject_10k_judge"] == 1050
+    assert sizes["procobject_10k_excerpt"] is None
+    assert (sizes["dyad_mode_auprc"], sizes["dyad_response"]) == (829, 256)
+    assert sizes["promqa_cooking"] is None
+    assert all(published_size(each) is None for each in TASKS if each.simulated)

@@ -30,6 +30,7 @@ from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
 from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
 from procedural_evals.judge.base import Judgement
 from procedural_evals.prompts import PROMPTS_VARIABLE
+from procedural_evals.registry import builder_class
 
 LEXICAL = "lexical"
 
@@ -194,7 +195,8 @@ def dataset_rows(
 
     config = task_file(task)
     options = dict(config.get("dataset_kwargs") or {})
-    if len(views) == 1:
+    takes_view = hasattr(builder_class(config["dataset_path"]).BUILDER_CONFIG_CLASS, "view")
+    if takes_view and len(views) == 1:
         options["view"] = views[0]
     try:
         rows = datasets.load_dataset(

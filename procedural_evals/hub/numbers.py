@@ -80,7 +80,9 @@ def rates(claim: Claim) -> tuple[float | None, float | None]:
     if read is not None:
         parsed = 100 * sum(bool(record[read]) for record in answered) / len(answered)
     elif _kind(claim) in ("steps", "mode"):
-        parsed = 100 * sum(map(is_parsed, answered)) / len(answered)
+        # Of the seconds whose step is annotated: only they are scored.
+        scored = [record for record in answered if record["gold"] is not None]
+        parsed = 100 * sum(map(is_parsed, scored)) / len(scored)
     judged = None
     if any("rubric" in record for record in answered):
         scores = [claim.verdicts.score(record["id"]) for record in answered]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from procedural_evals.harness import versions
 from procedural_evals.harness.records import open_answers
+from procedural_evals.hub import completeness
 from procedural_evals.hub.claims import LEXICAL, Claim, date_of
 from procedural_evals.hub.rereading import reread
 from procedural_evals.hub.submission import NEEDED_VERSIONS, REPO_ID
@@ -107,57 +107,6 @@ def _simulated(claim: Claim) -> Iterator[str]:
         yield f"the records of {claim.task} are of the embedded sample"
 
 
-def _partial(claim: Claim) -> Iterator[str]:
-    for argument, neutral in (("limit", (None,)), ("offset", (None, 0))):
-        if claim.run_config.get(argument) not in neutral:
-            yield f"the run had --{argument} {claim.run_config[argument]}; run the whole task"
-    counts = claim.run.results.get("n-samples", {}).get(claim.task, {})
-    if counts.get("effective") != counts.get("original"):
-        yield f"{counts.get('effective')} of {counts.get('original')} items were run"
-    ids = Counter(str(record["id"]) for record in claim.records)
-    if repeated := [item for item, count in ids.items() if count > 1]:
-        yield f"{_some(repeated)} scored more than once"
-    if claim.rows is None:
-        return
-    if missing := [item for item in claim.rows if item not in ids]:
-        yield f"{len(missing)} of {len(claim.rows)} items have no record: {_some(missing)}"
-    if unknown := [item for item in ids if item not in claim.rows]:
-        yield f"{_some(unknown)} not among the dataset's {len(claim.rows)} items"
-
-
-def _unchecked(claim: Claim) -> Iterator[str]:
-    if claim.rows is None and claim.targets:
-        yield (
-            f"the dataset's rows cannot be read here, so that nothing can be compared with them "
-            f"({claim.rows_problem}); submit from a machine that has the data"
-        )
-
-
-def _failed(claim: Claim) -> Iterator[str]:
-    failed = [r for r in claim.records if r.get("failure") is not None]
-    if failed:
-        yield (
-            f"{len(failed)} of {len(claim.records)} items were not answered, the first because: "
-            f"{failed[0]['failure']} ({failed[0]['id']}); run them again"
-        )
-
-
-def _unjudged(claim: Claim) -> Iterator[str]:
-    if not open_answers(claim.records):
-        return
-    if not claim.verdicts.judges:
-        yield "no judge was asked; run with --judge MODEL or MODEL@http://HOST/v1"
-        return
-    lacking = [
-        str(r["id"])
-        for r in open_answers(claim.records)
-        if r.get("failure") is None and claim.verdicts.score(r["id"]) is None
-    ]
-    if lacking:
-        reason = claim.verdicts.reason(lacking[0])
-        yield f"{len(lacking)} items are unjudged: {_some(lacking)} ({reason}); run again"
-
-
 def _judge(claim: Claim) -> Iterator[str]:
     for judge in claim.verdicts.judges:
         name = str(judge["id"]).split("|", 1)[0]
@@ -210,7 +159,8 @@ def _frames(claim: Claim) -> Iterator[str]:
         return  # it looks at nothing
     unseen = [r for r in claim.records if "frame_plan" in r and not r.get("frame_times")]
     if unseen:
-        yield f"{_some(str(r['id']) for r in unseen)}: no times of the frames that were shown"
+        names = completeness.some(str(r["id"]) for r in unseen)
+        yield f"{names}: no times of the frames that were shown"
 
 
 def _looked(claim: Claim) -> Iterator[str]:
@@ -262,21 +212,16 @@ def _date(claim: Claim) -> Iterator[str]:
         yield f"the results file does not say when the run was made: {error}"
 
 
-def _some(items: Iterable[str]) -> str:
-    shown = list(items)
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return ", ".join(shown[:3]) + more
-
-
 CHECKS: tuple[tuple[str, Callable[[Claim], Iterator[str]]], ...] = (
     ("model", _model_name),
     ("another model", _another_model),
     ("no leaderboard", _no_leaderboard),
     ("simulated", _simulated),
-    ("partial run", _partial),
-    ("unchecked", _unchecked),
-    ("failed items", _failed),
-    ("unjudged items", _unjudged),
+    ("partial run", completeness.partial),
+    ("partial data", completeness.excerpt),
+    ("unchecked", completeness.unchecked),
+    ("failed items", completeness.failed),
+    ("unjudged items", completeness.unjudged),
     ("judge", _judge),
     ("prompt", _prompt),
     ("mixed", _mixed),
