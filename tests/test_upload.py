@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -52,12 +50,15 @@ def _plain(rows: datasets.Dataset) -> list[dict[str, Any]]:
     return [{name: plain(value) for name, value in row.items()} for row in table]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sample of one benchmark, as `upload.py build` makes it."""
-    out = tmp_path_factory.mktemp("built")
-    assert cli.main(["build", NAME, "--config", "sample", "--out", str(out)]) == 0
-    return out
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """The folder of a data set without configurations, whose text may not be passed on."""
+    folder = tmp_path / "built" / NAME
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text("---\nlicense: other\n---\n")
+    content = {"format": record.FORMAT, "name": NAME, "configs": {}, "terms": []}
+    record.write(record.BuiltDataset(folder, {**content, "restricted": ["questions: no licence"]}))
+    return folder
 
 
 @pytest.fixture
@@ -69,13 +70,12 @@ def own_hub(hub: hub_server.Hub, monkeypatch: pytest.MonkeyPatch) -> hub_server.
 
 
 @pytest.mark.slow
-def test_what_was_pushed_is_what_load_dataset_gives(
-    hub: hub_server.Hub, built: Path, tmp_path: Path
-) -> None:
+def test_what_was_pushed_is_what_load_dataset_gives(hub: hub_server.Hub, tmp_path: Path) -> None:
     variables = hub.environment(tmp_path / "home")
+    variables.pop("PROCEDURAL_EVALS_DATA", None)  # the sample alone
     pushed = _run(
         variables, tmp_path, str(ROOT / "upload.py"), "push", "datasets", NAME,
-        "--namespace", "ORG", "--build-dir", str(built),
+        "--namespace", "ORG", "--build-dir", str(tmp_path / "built"),
     )  # fmt: skip
     assert pushed.returncode == 0, pushed.stderr
     assert f"dataset ORG/{NAME}: new, private" in pushed.stdout
@@ -97,7 +97,6 @@ def test_what_was_pushed_is_what_load_dataset_gives(
     assert _plain(theirs.select_columns(shared)) == _plain(ours.select_columns(shared))
 
 
-@pytest.mark.slow
 class TestDatasets:
     """`push datasets` with a folder that was built before."""
 
@@ -105,33 +104,23 @@ class TestDatasets:
         self,
         own_hub: hub_server.Hub,
         built: Path,
-        tmp_path: Path,
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(validate, "require_valid", record.load)  # has tests of its own
-        folder = shutil.copytree(built / NAME, tmp_path / NAME)
-        content = json.loads((folder / record.FILE).read_text())
-        content["restricted"] = ["questions: no statement that they may be passed on"]
-        (folder / record.FILE).write_text(json.dumps(content))
-        arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir", str(tmp_path)]
-        assert cli.main([*arguments, "--public"]) == 2
-        assert "may not be public: questions: no statement" in capsys.readouterr().err
+        arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir"]
+        assert cli.main([*arguments, str(built.parent), "--public"]) == 2
+        assert "may not be public: questions: no licence" in capsys.readouterr().err
         assert own_hub.names("dataset") == []
-        assert cli.main(arguments) == 0
+        assert cli.main([*arguments, str(built.parent)]) == 0
         assert own_hub.repository("dataset", f"ORG/{NAME}").private
 
     def test_a_changed_folder_is_not_pushed(
-        self,
-        own_hub: hub_server.Hub,
-        built: Path,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
+        self, own_hub: hub_server.Hub, built: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        folder = shutil.copytree(built / NAME, tmp_path / NAME)
-        (folder / "notes.txt").write_text("mine")
-        arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir", str(tmp_path)]
-        assert cli.main(arguments) == 2
+        (built / "notes.txt").write_text("mine")
+        arguments = ["push", "datasets", NAME, "--namespace", "ORG", "--build-dir"]
+        assert cli.main([*arguments, str(built.parent)]) == 2
         assert "notes.txt: no file of the build" in capsys.readouterr().err
         assert own_hub.names("dataset") == []
 
@@ -180,26 +169,30 @@ def test_what_comes_after_a_failure_is_named(
     assert sorted(own_hub.names("model")) == ["ORG/one", "ORG/two"]
 
 
-_COMPUTE = """
-import sys
-import evaluate
-metric = evaluate.load(sys.argv[1])
-print(metric.compute(predictions=[[{"start": 0.0, "end": 2.0}]],
-                     references=[[{"start": 0.0, "end": 4.0}]])["iou"])
-"""
-
-
 @pytest.mark.slow
 def test_a_pushed_metric_is_a_space_that_evaluate_loads(
-    own_hub: hub_server.Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    own_hub: hub_server.Hub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    import evaluate
+    from evaluate.utils.file_utils import DownloadConfig
+
     arguments = ["push", "metrics", "grounded_iou", "--namespace", "ORG", "--public"]
     assert cli.main([*arguments, "--build-dir", str(tmp_path)]) == 0
     assert "space ORG/grounded_iou: new, public" in capsys.readouterr().out
     assert own_hub.repository("space", "ORG/grounded_iou").settings["sdk"] == "gradio"
-    nobody = own_hub.environment(tmp_path / "home", token=None)
-    computed = _run(nobody, tmp_path, "-c", _COMPUTE, "ORG/grounded_iou")
-    assert computed.stdout.strip() == "0.5", computed.stderr
+    address = f"{own_hub.url}/spaces/{{path}}/resolve/{{revision}}/{{name}}"
+    monkeypatch.setattr(evaluate.config, "HUB_EVALUATE_URL", address)
+    metric = evaluate.load(
+        "ORG/grounded_iou", download_config=DownloadConfig(cache_dir=tmp_path / "cache")
+    )
+    computed = metric.compute(
+        predictions=[[{"start": 0.0, "end": 2.0}]], references=[[{"start": 0.0, "end": 4.0}]]
+    )
+    assert computed["iou"] == 0.5
+    assert own_hub.count("GET /spaces/ORG/grounded_iou/resolve/") > 0
 
 
 @pytest.mark.slow
