@@ -40,6 +40,8 @@ _NAMES_DISPENSABLE = {"h264"}
 _SECONDS_A_PIXEL = 3e-9
 _SECONDS_TO_START = 0.004
 _SECONDS_TO_PROBE = 0.02
+# Each worker holds the pictures that its decoder keeps: of 1080p about 50 MB.
+_MOST_WORKERS = 8
 # Stretches are dealt out in so many heaps a worker, so that none is left with a long last one.
 _HEAPS = 3
 # From so many packets on, a stretch fills the pipeline of a decoder with several threads.
@@ -122,13 +124,8 @@ def read(source: Source, timeline: Timeline, numbers: Int64, brush: Callable[[],
     container, stream = source.open(timeline.described)
     if stream.codec_context.is_open:  # by an attempt before: its threads are chosen already
         container, stream = source.open(timeline.described, anew=True)
-    size = max(1, stream.codec_context.width * stream.codec_context.height)
-    seconds = sum(part.packets for part in parts) * size * _SECONDS_A_PIXEL
-    start = _SECONDS_TO_START if timeline.described else _SECONDS_TO_PROBE
-    cores = _cores()
-    workers = max(1, min(cores, len(parts), int(seconds / (2 * start))))
-    mean = seconds and sum(part.packets for part in parts) / len(parts)
-    threads = max(1, cores // workers) if mean >= _FILLS_A_PIPELINE else 1
+    size = stream.codec_context.width * stream.codec_context.height
+    workers, threads = _staff(parts, size, bool(timeline.described))
     queue: SimpleQueue[list[Stretch]] = SimpleQueue()
     for heap in heaps(parts, _HEAPS * workers if workers > 1 else 1):
         queue.put(joined(heap, decoding._WORTH_A_JUMP))
@@ -165,10 +162,26 @@ def read(source: Source, timeline: Timeline, numbers: Int64, brush: Callable[[],
             other.result()
 
 
+def _staff(parts: list[Stretch], size: int, described: bool) -> tuple[int, int]:
+    """How many workers read, and how many threads each of their decoders has.
+
+    Several decoders of one thread do as much as one of several, and do not wait for a pipeline to
+    fill after every jump; only a long stretch that is alone is for several threads.
+    """
+    packets, cores = sum(part.packets for part in parts), _cores()
+    start = _SECONDS_TO_START if described else _SECONDS_TO_PROBE
+    worth = int(packets * size * _SECONDS_A_PIXEL / (2 * start))
+    workers = max(1, min(cores, len(parts), worth))
+    long = packets / len(parts) >= _FILLS_A_PIPELINE
+    return workers, cores // workers if long else 1
+
+
 def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        found = len(os.sched_getaffinity(0))
+    else:
+        found = os.cpu_count() or 1
+    return min(found, _MOST_WORKERS)
 
 
 class _Reader(Feed):
