@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from procedural_evals import replies
+from procedural_evals.harness.items import REPEAT
 from tests.numbered_clips import write_clip
 from tests.tiny_vlm import KINDS, cached_tiny_vlm
 
@@ -306,6 +307,70 @@ def test_scores_of_continuations_are_log_probabilities(load, kind) -> None:
     ((both, count),) = model.continuation_scores(prompt, ["~}"])
     assert count == 2
     assert both < dict(zip(letters, scores, strict=True))["~"][0]
+
+
+def test_a_kept_prompt_gives_the_scores_of_the_whole_text(load, clips, kind) -> None:
+    """Also for a prompt without media after one with them."""
+    texts = ["They are attaching the crank.", "yes", "no, not the wheel but the axle"]
+    model, whole = load(kind, max_num_frames=6), load(kind, max_num_frames=6)
+    whole._continuations._goes_on = False
+    model.continuation_scores(messages(rows(clips)[1]), texts)
+    assert model._continuations._goes_on is True
+    for row in (*rows(clips)[::-1], rows(clips)[0]):
+        found = model.continuation_scores(messages(row), texts)
+        expected = whole.continuation_scores(messages(row), texts)
+        assert [count for _, count in found] == [count for _, count in expected]
+        assert [s for s, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
+
+
+def test_a_model_that_cannot_go_on_from_a_prompt_reads_the_whole_text(load, monkeypatch) -> None:
+    model, other = load("qwen2_5_vl"), load("qwen2_5_vl")
+    prompt = [{"role": "user", "content": [{"type": "image", "url": picture(1)}]}]
+    expected = model.continuation_scores(prompt, ["one wheel", "no"])
+
+    def forgets(self, prompt, begun, replies):
+        return [-1.0 for _ in replies]
+
+    monkeypatch.setattr(type(other._continuations), "_going_on", forgets)
+    found = other.continuation_scores(prompt, ["one wheel", "no"])
+    assert other._continuations._goes_on is False
+    assert [s for s, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
+
+
+def test_sampled_replies_depend_on_item_and_repeat_and_not_on_what_else_is_asked(load) -> None:
+    import torch
+
+    model = load("qwen2_5_vl")
+    data = [{"id": str(n), "content": [{"type": "text", "text": "Next?"}]} for n in range(3)]
+    warm = {**SETTINGS, "temperature": 5.0}
+    model.task_dict["task"] = {"test": data}
+
+    def asked(*places: tuple[int, int]) -> list[str]:
+        requests = [
+            SimpleNamespace(args=("", messages, warm, n, "task", "test"), metadata={REPEAT: repeat})
+            for n, repeat in places
+        ]
+        return [result.text for result in model.generate_until(requests)]
+
+    torch.manual_seed(3)
+    every = asked((0, 0), (0, 1), (1, 0), (2, 0))
+    assert len(set(every)) == 4
+    torch.manual_seed(3)
+    assert asked((2, 0), (0, 1)) == [every[3], every[1]]
+    torch.manual_seed(4)
+    assert asked((2, 0)) != [every[3]]
+
+
+def test_each_batch_is_reported_when_it_is_there(load, clips) -> None:
+    model = load("qwen2_5_vl", batch_size=2, max_num_frames=4)
+    reported: list[list] = []
+    model.on_replies = lambda asked, replies: reported.append(
+        list(zip(asked, replies, strict=True))
+    )
+    results = ask(model, rows(clips))
+    assert [len(batch) for batch in reported] == [2, 2, 1]
+    for request, reply in (pair for batch in reported for pair in batch):
+        assert results[request.args[3]] is reply
 
 
 def test_a_system_prompt_comes_first(load, tmp_path) -> None:

@@ -12,7 +12,8 @@ import pytest
 from lmms_eval.api.instance import unwrap_generation_output
 
 from procedural_evals.harness import reply_keys, response_log
-from procedural_evals.harness.kept_replies import chunk_size
+from procedural_evals.harness.asking import chunk_size
+from procedural_evals.harness.kept_replies import past_cache
 from procedural_evals.harness.response_log import Entry, LogWriteError, ResponseLog
 from procedural_evals.harness.run_lock import RunningAlreadyError, hold
 from procedural_evals.harness.shown import recall
@@ -146,6 +147,23 @@ def test_requests_of_other_tasks_go_through_untouched(tmp_path):
         assert len(model.asked) == asked
         assert replies[0::2] == replies[1::2]
     assert not (tmp_path / ".responses" / "mme").exists()
+
+
+def test_lmms_evals_own_cache_is_for_other_tasks(tmp_path, logged):
+    ours, other = Task(tmp_path), Task(tmp_path, name="mme")
+    other.config.doc_to_text = len
+    model = Model(ours)
+    model.task_dict["mme"] = {"test": other.rows}
+    model.generate_until = model.run
+
+    def execute(cache, lm, kind, requests):
+        return [f"cached {request.task_name}" for request in requests]
+
+    requests = [*other.requests(range(2)), *ours.requests(range(3)), *other.requests(range(1))]
+    replies = past_cache(execute)(None, model, "generate_until", requests)
+    assert replies[:2] + replies[5:] == ["cached mme"] * 3
+    assert model.asked == [(0, 0), (1, 0), (2, 0)]
+    assert len([line for line in logged if "--use_cache does not concern these tasks" in line]) == 1
 
 
 def test_without_an_output_path_nothing_is_kept_and_that_is_said_once(
@@ -282,11 +300,10 @@ def test_pictures_count_by_content_and_videos_wherever_they_lie(tmp_path):
     assert part(tmp_path / "a", b"1", "bytes") != part(tmp_path / "a", b"2", "bytes")
 
 
-def test_the_sources_that_decide_what_is_shown_are_there():
-    import procedural_evals
-
-    package = Path(procedural_evals.__file__).parent
-    assert all((package / name).is_file() for name in reply_keys.SHOWING)
+def test_the_sources_that_decide_what_is_shown_count_and_parsers_do_not():
+    covered = set(reply_keys.code_parts(Model(Task(None))))
+    assert {"lmms_eval", "tests.kept", *reply_keys.SHOWING, "procedural_evals.decoding"} <= covered
+    assert not {f"procedural_evals.{name}" for name in ("choices", "spans", "verdicts")} & covered
 
 
 def test_fresh_asks_everything_anew_and_is_what_holds_after_that(tmp_path, monkeypatch):

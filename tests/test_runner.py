@@ -20,12 +20,6 @@ from procedural_evals.harness import outputs, results, runner
 STAMP = "20261130_235959"
 
 
-def test_use_cache_is_refused_with_the_way_out(tmp_path):
-    for argument in (("--use_cache", "x"), ("--use_cache=x",)):
-        with pytest.raises(ValueError, match=r"--use_cache.*\.responses"):
-            runner.run(["--tasks", "t", "--output_path", str(tmp_path), *argument])
-
-
 def test_an_output_folder_that_cannot_be_written_stops_the_run_before_it_starts(
     tmp_path, monkeypatch
 ):

@@ -122,7 +122,9 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         self._max_new_tokens = max_new_tokens
         self.on_replies: Callable[[list[Instance], list[GenerationResult]], None] | None = None
         """Is called with each batch and its replies, as soon as they are there."""
-        self._continuations = ContinuationScores(self._model, self._template, self._inputs)
+        self._continuations = ContinuationScores(
+            self._model, self._template, self._inputs, self._tokens
+        )
         self._system_prompt = self._resolve_system_prompt(system_prompt)
 
     @property
@@ -309,6 +311,11 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         """The prompt's text, up to where the reply begins."""
         apply: Any = self.processor.apply_chat_template
         return str(apply(conversation, tokenize=False, add_generation_prompt=True))
+
+    def _tokens(self, text: str) -> list[int]:
+        """The token numbers of a templated text."""
+        tokenizer = self.processor.tokenizer
+        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _inputs(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> dict[str, Any]:
         """What the model takes for these prompts and their templated texts."""

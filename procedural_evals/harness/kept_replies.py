@@ -8,75 +8,24 @@ a full disk, asks only for what is not there. Requests of other tasks go through
 from __future__ import annotations
 
 import contextlib
-import copy
-import inspect
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from lmms_eval.api.instance import (
-    GenerationResult,
-    Instance,
-    TokenCounts,
-    unwrap_generation_output,
-)
+from lmms_eval.api.instance import GenerationResult, Instance
 from loguru import logger
-from tqdm import tqdm
 
-from procedural_evals.harness import reply_keys, response_log
-from procedural_evals.harness.items import REPEAT, Place, failed_reply, place_of
-from procedural_evals.harness.protocols import Protocol
-from procedural_evals.harness.response_log import FOLDER, FRESH_VARIABLE, LogWriteError
+from procedural_evals.harness import response_log
+from procedural_evals.harness.asking import ask
+from procedural_evals.harness.our_requests import Asked, Keys, apart, task_of
+from procedural_evals.harness.response_log import FOLDER, FRESH_VARIABLE, ResponseLog
 from procedural_evals.harness.run_lock import hold
-from procedural_evals.harness.shown import Shown, note, recall
 
+# Where one model lies on several processes, none of them may answer more or less than the others.
 _SHARDED = ("FSDP", "DEEPSPEED", "MEGATRON_LM")
-# A model that answers many requests at once gets a few times as many, so that few wait for the
-# slowest; after each such chunk the replies are written down.
-_CHUNK_FACTOR = 4
-
-Report = Callable[[Sequence[Instance], Sequence[Any]], None]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A request of ours, with what its reply is kept under."""
-
-    request: Instance
-    protocol: Protocol
-    row: Mapping[str, Any]
-    task: str
-    repeat: int
-    parts: Mapping[str, str]
-
-    @property
-    def key(self) -> str:
-        return reply_keys.short_hash([self.task, self.item, self.repeat, self.parts])
-
-    @property
-    def item(self) -> str:
-        return str(self.row["id"])
-
-    def entry(self, output: Any) -> response_log.Entry | None:
-        """The reply as it is kept; None for what is no answer, which will be asked for again."""
-        reply, tokens = unwrap_generation_output(output)
-        if not isinstance(reply, str) or self.protocol.failure(self.row, reply) is not None:
-            return None
-        times = recall(self.protocol.key(self.row)).frame_times
-        counts = None if tokens is None else tokens.to_dict()
-        return response_log.Entry(
-            self.key, self.task, self.item, self.repeat, reply, counts, times, self.parts
-        )
-
-    def restored(self, entry: response_log.Entry) -> GenerationResult:
-        """The reply as the model gave it, and what was shown noted as if it were shown now."""
-        note(self.protocol.key(self.row), Shown(entry.frame_times))
-        tokens = None if entry.tokens is None else TokenCounts(**entry.tokens)
-        return GenerationResult(entry.reply, tokens)
 
 
 def keep_replies(lm: Any, arguments: Mapping[str, Any]) -> None:
@@ -84,36 +33,50 @@ def keep_replies(lm: Any, arguments: Mapping[str, Any]) -> None:
     lm.generate_until = KeptReplies(lm, arguments).generate_until
 
 
+def past_cache(execute: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """lmms-eval's --use_cache for all requests but ours, which go to the model, and so in here.
+
+    Its keys know nothing of the frames, pictures and settings behind a request, and it keeps no
+    token counts and no frame times: what it gives back would not be what was asked for.
+    """
+
+    @wraps(execute)
+    def chosen(cache: Any, lm: Any, kind: str, requests: list[Instance]) -> list[Any]:
+        def ours(requests: list[Instance]) -> list[Any]:
+            if _rank() == 0:
+                logger.warning(
+                    f"--use_cache does not concern these tasks: replies are kept below "
+                    f"--output_path, in {FOLDER}"
+                )
+            return list(getattr(lm, kind)(requests))
+
+        return apart(requests, ours, lambda others: execute(cache, lm, kind, others))
+
+    return chosen
+
+
 class KeptReplies:
     """Stands between lmms-eval and a model's `generate_until`."""
 
     def __init__(self, lm: Any, arguments: Mapping[str, Any]) -> None:
         self._lm = lm
-        self._arguments = dict(arguments)
+        self._keys = Keys(lm, arguments)
         self._generate: Callable[[list[Instance]], Sequence[Any]] = lm.generate_until
-        self._splits: dict[tuple[str, str], Any] = {}
-        self._split_parts: dict[tuple[str, str], str] = {}
         self._said: set[str] = set()
 
     def generate_until(self, requests: Sequence[Instance]) -> list[Any]:
         """A reply for each request, in their order."""
-        ours = [number for number, request in enumerate(requests) if _protocol(request) is not None]
-        others = sorted(set(range(len(requests))) - set(ours))
-        replies: dict[int, Any] = {}
-        if others:
-            replies |= zip(
-                others, self._generate([requests[number] for number in others]), strict=True
-            )
-        if ours:
-            with _ends_all_processes():
-                replies |= zip(ours, self._ours([requests[number] for number in ours]), strict=True)
-        return [replies[number] for number in range(len(requests))]
+        return apart(requests, self._ours, self._generate)
 
     def _ours(self, requests: list[Instance]) -> list[Any]:
+        with _ends_all_processes():
+            return self._looked_up(requests)
+
+    def _looked_up(self, requests: list[Instance]) -> list[Any]:
         folder = self._folder(requests[0])
         if folder is None:
             return list(self._generate(requests))
-        asked = self._asked(requests)
+        asked = self._keys.asked(requests)
         replies: dict[int, Any] = {
             # Only there to make the processes' counts equal: nobody reads its reply.
             number: GenerationResult("")
@@ -121,11 +84,11 @@ class KeptReplies:
             if (request.metadata or {}).get("__padding_only__")
         }
         with contextlib.ExitStack() as stack:
-            logs: dict[str, response_log.ResponseLog] = {}
+            logs: dict[str, ResponseLog] = {}
             for task in dict.fromkeys(one.task for one in asked):
                 if _rank() == 0:
-                    stack.enter_context(hold(folder / task, self._settings(requests, task)))
-                log = response_log.ResponseLog(folder / task, self._about())
+                    stack.enter_context(hold(folder / task, self._keys.settings(requests, task)))
+                log = ResponseLog(folder / task, self._keys.about)
                 logs[task] = stack.enter_context(log)
                 numbers = [
                     number
@@ -140,11 +103,9 @@ class KeptReplies:
                 )
         return [replies[number] for number in range(len(requests))]
 
-    def _kept(
-        self, log: response_log.ResponseLog, asked: Mapping[int, _Asked]
-    ) -> dict[int, GenerationResult]:
+    def _kept(self, log: ResponseLog, asked: Mapping[int, Asked]) -> dict[int, GenerationResult]:
         """The replies that a log holds, by number."""
-        if os.environ.get(FRESH_VARIABLE):
+        if os.environ.get(FRESH_VARIABLE) and asked:
             log.ask_anew([one.key for one in asked.values()])
             return {}
         wanted = {one.key: (one.item, one.repeat) for one in asked.values()}
@@ -163,7 +124,7 @@ class KeptReplies:
             part
             for one in asked.values()
             if one.key not in found.replies
-            for part in _changed(one, found.others.get((one.item, one.repeat), []))
+            for part in one.changed(found.others.get((one.item, one.repeat), []))
         )
         if changed:
             counts = ", ".join(f"{part} ({count})" for part, count in sorted(changed.items()))
@@ -173,13 +134,11 @@ class KeptReplies:
             )
         return replies
 
-    def _made(
-        self, asked: Sequence[_Asked], logs: Mapping[str, response_log.ResponseLog]
-    ) -> list[Any]:
+    def _made(self, asked: Sequence[Asked], logs: Mapping[str, ResponseLog]) -> list[Any]:
         """The model's replies to these requests, each written down as soon as it is there."""
         for task in dict.fromkeys(one.task for one in asked):
             logs[task].open()  # what cannot be kept is not asked for
-        requests = [_numbered(one) for one in asked]
+        requests = [one.numbered() for one in asked]
         places = {id(request): one for request, one in zip(requests, asked, strict=True)}
 
         def report(answered: Sequence[Instance], outputs: Sequence[Any]) -> None:
@@ -196,40 +155,13 @@ class KeptReplies:
                 log.check()
 
         try:
-            return self._generated(requests, report, check)
+            return ask(self._lm, self._generate, requests, report, check)
         finally:
             check()
 
-    def _generated(
-        self, requests: list[Instance], report: Report, check: Callable[[], None]
-    ) -> list[Any]:
-        lm = self._lm
-        if hasattr(lm, "on_replies"):
-            lm.on_replies = report
-            try:
-                return list(self._generate(requests))
-            finally:
-                lm.on_replies = None
-        if hasattr(lm, "maybe_forward_with_tool"):
-            with _forward_reports(lm, report, check):
-                return list(self._generate(requests))
-        replies: list[Any] = []
-        size = chunk_size(lm)
-        name = type(lm).__name__
-        with _without_bar(lm), tqdm(total=len(requests), disable=_rank() != 0, desc=name) as bar:
-            for first in range(0, len(requests), size):
-                chunk = requests[first : first + size]
-                outputs = list(self._generate(chunk))
-                report(chunk, outputs)
-                replies += outputs
-                bar.update(len(chunk))
-        return replies
-
-    # ---- what a reply is kept under ------------------------------------------------------------
-
     def _folder(self, request: Instance) -> Path | None:
         """Where this run's replies are kept; None, with the reason said once, when nowhere."""
-        command = getattr(_task(request), "args", None)
+        command = getattr(task_of(request), "args", None)
         output = getattr(command, "output_path", None)
         kind = getattr(getattr(self._lm, "accelerator", None), "distributed_type", None)
         if _world() > 1 and getattr(kind, "name", "") in _SHARDED:
@@ -248,74 +180,6 @@ class KeptReplies:
             self._said.add(message)
             logger.warning(message)
 
-    def _about(self) -> dict[str, Any]:
-        return {
-            "model": reply_keys.model_parts(self._lm, self._arguments),
-            "code": reply_keys.code_parts(self._lm),
-        }
-
-    def _asked(self, requests: Sequence[Instance]) -> list[_Asked]:
-        about = {name: reply_keys.short_hash(part) for name, part in self._about().items()}
-        counts: Counter[tuple[str, int]] = Counter()
-        return [self._one(request, about, counts) for request in requests]
-
-    def _one(
-        self, request: Instance, about: Mapping[str, str], counts: Counter[tuple[str, int]]
-    ) -> _Asked:
-        place = place_of(request.args)
-        row = reply_keys.row_of(self._rows(place), place.doc_id)
-        protocol = _protocol(request)
-        assert protocol is not None, "only requests of ours come here"
-        settings = next(each for each in request.args if isinstance(each, dict))
-        repeat = counts[place.task, place.doc_id]
-        counts[place.task, place.doc_id] += 1
-        seed = getattr(getattr(_task(request), "args", None), "seed", None)
-        parts = {
-            **about,
-            "item": reply_keys.row_part(row) + self._split_part(place),
-            "prompt": reply_keys.prompt_part(protocol, row, str(request.args[0])),
-            "generation": reply_keys.generation_part(settings, repeat, seed),
-        }
-        return _Asked(request, protocol, row, place.task, repeat, parts)
-
-    def _rows(self, place: Place) -> Any:
-        split = place.task, place.split
-        if split not in self._splits:
-            rows = self._lm.task_dict[place.task][place.split]
-            self._splits[split] = reply_keys.undecoded(rows)
-        return self._splits[split]
-
-    def _split_part(self, place: Place) -> str:
-        """For a model that looks at all rows to answer one, the hash of the whole split."""
-        if not getattr(self._lm, "sees_whole_split", False):
-            return ""
-        split = place.task, place.split
-        if split not in self._split_parts:
-            rows = self._rows(place)
-            every = [reply_keys.row_of(rows, number) for number in range(len(rows))]
-            self._split_parts[split] = reply_keys.short_hash(list(map(reply_keys.row_part, every)))
-        return self._split_parts[split]
-
-    def _settings(self, requests: Sequence[Instance], task: str) -> str:
-        """What two runs have in common that would ask for the same replies of a task."""
-        request = next(each for each in requests if place_of(each.args).task == task)
-        command = getattr(_task(request), "args", None)
-        chosen = [getattr(command, name, None) for name in ("limit", "offset", "repeats")]
-        generation = next(each for each in request.args if isinstance(each, dict))
-        return reply_keys.short_hash([self._about(), chosen, generation])
-
-
-def chunk_size(lm: Any) -> int:
-    """How many requests a model gets at once: a batch, or a few times what it does at a time."""
-    batch, at_once = 1, 1
-    with contextlib.suppress(Exception):  # some models know no batch and raise
-        batch = int(lm.batch_size)
-    for name in ("num_concurrent", "num_cpus", "max_concurrency"):
-        value = getattr(lm, name, None)
-        if isinstance(value, int):
-            at_once = max(at_once, value)
-    return max(1, batch, _CHUNK_FACTOR * at_once if at_once > 1 else 1)
-
 
 def _rank() -> int:
     return int(os.environ.get("RANK", 0))
@@ -323,76 +187,6 @@ def _rank() -> int:
 
 def _world() -> int:
     return int(os.environ.get("WORLD_SIZE", 1))
-
-
-def _task(request: Instance) -> Any:
-    """The task that a request belongs to: its functions are the task's methods."""
-    return next((each.__self__ for each in request.args if inspect.ismethod(each)), None)
-
-
-def _protocol(request: Instance) -> Protocol | None:
-    """The protocol of one of our tasks; None for a request of another."""
-    text = getattr(getattr(_task(request), "config", None), "doc_to_text", None)
-    protocol = getattr(text, "__self__", None)
-    return protocol if isinstance(protocol, Protocol) else None
-
-
-def _numbered(one: _Asked) -> Instance:
-    """The request as the model gets it: an object of its own that says which repeat it is."""
-    request = copy.copy(one.request)
-    request.metadata = {**(one.request.metadata or {}), REPEAT: one.repeat}
-    return request
-
-
-def _changed(one: _Asked, others: Sequence[Mapping[str, str]]) -> list[str]:
-    """Which parts differ from the nearest kept reply of the same model to the same item."""
-    differences = [
-        [name for name, part in one.parts.items() if other.get(name) != part]
-        for other in others
-        if other.get("model") == one.parts["model"]
-    ]
-    return min(differences, key=len, default=[])
-
-
-@contextlib.contextmanager
-def _forward_reports(lm: Any, report: Report, check: Callable[[], None]) -> Iterator[None]:
-    """Let lmms-eval's asynchronous API model report each reply when it comes in.
-
-    An error is not raised there, where it would count as a failed request and be tried again: the
-    requests that are still to come get no answer and cost nothing, and `check` raises after all.
-    """
-    forward = lm.maybe_forward_with_tool
-
-    async def reported(request: Instance, number: int) -> tuple[str, int, TokenCounts]:
-        try:
-            check()
-        except LogWriteError as error:
-            return failed_reply(error), number, TokenCounts()
-        reply, number, tokens = await forward(request, number)
-        with contextlib.suppress(LogWriteError):
-            report([request], [GenerationResult(reply, tokens)])
-        return reply, number, tokens
-
-    lm.maybe_forward_with_tool = reported
-    try:
-        yield
-    finally:
-        lm.maybe_forward_with_tool = forward
-
-
-@contextlib.contextmanager
-def _without_bar(lm: Any) -> Iterator[None]:
-    """Silence a model's own progress bar, of which there would be one a chunk."""
-    module = sys.modules[type(lm).__module__]
-    own = getattr(module, "tqdm", None)
-    if not callable(own):
-        yield
-        return
-    module.tqdm = lambda *given, **named: own(*given, **{**named, "disable": True})  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        module.tqdm = own  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

@@ -121,6 +121,7 @@ def _record_versions() -> None:
 def _keep_replies() -> None:
     """Wrap the making of models, whichever a run asks for (see `kept_replies`)."""
     from lmms_eval.api.model import lmms
+    from lmms_eval.caching.response_cache import ResponseCache
 
     original = lmms.create_from_arg_string.__func__
     if hasattr(original, "_knows_procedural_evals"):
@@ -139,3 +140,12 @@ def _keep_replies() -> None:
 
     create._knows_procedural_evals = True  # type: ignore[attr-defined]
     lmms.create_from_arg_string = classmethod(create)
+    through_cache = ResponseCache.execute
+
+    @wraps(through_cache)
+    def execute(cache: Any, lm: Any, kind: str, requests: list[Any]) -> list[Any]:
+        from procedural_evals.harness.kept_replies import past_cache
+
+        return past_cache(through_cache)(cache, lm, kind, requests)
+
+    ResponseCache.execute = execute

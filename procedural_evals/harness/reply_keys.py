@@ -4,9 +4,9 @@ A key covers, each as a part of its own with a short hash:
 
 - `model`: the model's class and arguments, but for those that only say where and how fast it runs;
   the files of a local checkpoint (size and time), the commit of one from the Hub, the server.
-- `code`: the sources that decide what a model is shown (`SHOWING`) and those of the model's own
-  module, without comments and docstrings, and the version of lmms-eval. Parsers and scores are not
-  among them: they read a reply after it was given.
+- `code`: the sources that decide what a model is shown (`SHOWING`, and what the readers of video
+  import) and those of the model's own module, without comments and docstrings, and the version of
+  lmms-eval. Parsers and scores are not among them: they read a reply after it was given.
 - `item`: the row's content, pictures included; of a video the name and size of the file.
 - `prompt`: the filled template and its id, the media columns, the frame plan.
 - `generation`: the task's generation arguments, and for sampled replies the seed and the repeat.
@@ -22,21 +22,21 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import procedural_evals
 from procedural_evals.harness.protocols import VIDEO_AS_FRAMES, Protocol, frames_for_video
 
-#: Sources, below the package, that decide what a model is shown of a row.
+#: Modules that decide what a model is shown of a row; its words and pictures are parts themselves.
 SHOWING = (
-    "clips.py",
-    "harness/dyad_protocols.py",
-    "harness/prompted_video.py",
-    "harness/protocols.py",
-    "prompted_video.py",
-    "video.py",
+    "procedural_evals.clips",
+    "procedural_evals.harness.dyad_protocols",
+    "procedural_evals.harness.protocols",
+    "procedural_evals.video",
 )
+# Their own imports matter: frames are read and clips are cut by them.
+_READERS = ("procedural_evals.clips", "procedural_evals.video")
 
 # Arguments of models that say where a model runs, how fast, and for how long it may be tried.
 _IMMATERIAL = re.compile(
@@ -46,6 +46,7 @@ _IMMATERIAL = re.compile(
 )
 # What every model of lmms-eval rests on; its version stands for it.
 _BASES = ("abc", "builtins", "lmms_eval.api.model")
+_PACKAGE = "procedural_evals"
 _SECRET = ("key", "token", "secret", "password")
 # Up to this size a file is told by its content, a larger one by its size (and time).
 _SMALL_FILE = 4 * 1024 * 1024
@@ -71,12 +72,9 @@ def model_parts(lm: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def code_parts(lm: Any) -> dict[str, str]:
     """The hash of each source that decides what the model is shown, and lmms-eval's version."""
-    package = Path(procedural_evals.__file__).parent
-    sources = {name: package / name for name in SHOWING}
     classes = [each.__module__ for each in type(lm).__mro__ if each.__module__ not in _BASES]
-    for name in (*classes, *getattr(lm, "reply_modules", ())):
-        sources[name] = Path(str(import_module(name).__file__))
-    hashes = {name: _source_hash(path) for name, path in sources.items()}
+    names = {*SHOWING, *_imported(_READERS), *classes, *getattr(lm, "reply_modules", ())}
+    hashes = {name: _source_hash(_source(name)) for name in sorted(names)}
     return {"lmms_eval": version("lmms_eval"), **hashes}
 
 
@@ -168,6 +166,31 @@ def _hub_commit(name: str) -> str | None:
     except HFValidationError:
         return None
     return Path(found).parent.name if isinstance(found, str) else None
+
+
+def _source(module: str) -> Path:
+    return Path(str(import_module(module).__file__))
+
+
+@lru_cache(maxsize=4)
+def _imported(modules: tuple[str, ...]) -> frozenset[str]:
+    """The modules of this package that these import, and those import, and so on."""
+    found, waiting = set[str](), list(modules)
+    while waiting:
+        for node in ast.walk(ast.parse(_source(waiting.pop()).read_bytes())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_PACKAGE):
+                names = [f"{node.module}.{each.name}" for each in node.names]
+                known = {name for name in (str(node.module), *names) if _is_module(name)}
+                waiting += known - found - {_PACKAGE}
+                found |= known - {_PACKAGE}
+    return frozenset(found)
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 @lru_cache(maxsize=64)

@@ -94,7 +94,6 @@ def run(
     Ctrl-C) when the run was interrupted.
     """
     arguments, output = _with_output(arguments)
-    _refuse(arguments)
     check_writable(output)
     with tempfile.TemporaryDirectory(prefix="procedural-evals-") as folder:
         note = Path(folder, "written")
@@ -126,16 +125,6 @@ def run(
         else:
             complete &= report(results.load_run(file), allow_failed, allow_unjudged)
     return 0 if complete else 1
-
-
-def _refuse(arguments: Sequence[str]) -> None:
-    """Stop at arguments that would do harm."""
-    if any(argument.split("=")[0] == "--use_cache" for argument in arguments):
-        raise ValueError(
-            "--use_cache is not for these tasks: its keys know neither the frames nor the pictures "
-            "of a row, and it keeps nothing of a run that was interrupted. Leave it out: replies "
-            f"are kept below --output_path, in {FOLDER}"
-        )
 
 
 def _watched(
