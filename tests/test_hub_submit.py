@@ -294,6 +294,18 @@ def test_tokens_that_the_hub_does_not_take(hub, api, prepared):
         pull_requests.send(reader, prepared, found, public=False)
 
 
+def test_anybody_may_submit_to_a_public_model(hub, api, choice_run):
+    """With traces of one's own; the model's owners then merge the pull request or not."""
+    theirs = HfApi(endpoint=hub.url, token=hub.stranger_token)
+    name = pull_requests.account(theirs)
+    made = plan(choice_run, MODEL, ["acme/flatpack-bench"], f"{name}/traces", simulated=True)
+    found = push_benchmark(api, made.prepared)
+    sent = pull_requests.send(theirs, made.prepared, found, public=True)
+    assert sent.new_pull_request
+    (entry,) = entries_at(hub, "refs/pr/1")
+    assert entry.source_url.startswith(f"{hub.url}/datasets/stranger/traces/tree/")
+
+
 @pytest.mark.parametrize(
     ("sample", "real", "kept_back"),
     [

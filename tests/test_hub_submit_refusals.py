@@ -265,6 +265,12 @@ def test_a_run_of_another_model(choice_run):
     assert "acme/watcher-7b" in reasons(choice_run, model="other/thing")["another model"]
 
 
+def test_a_folder_may_hold_any_model(choice_run, tmp_path, monkeypatch):
+    (tmp_path / "acme" / "watcher-7b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert reasons(choice_run, model="other/thing") == {}
+
+
 def test_an_oracle_on_real_questions(choice_files, tmp_path):
     run = results.load_run(shutil.copytree(choice_files, tmp_path / "run"))
     run = edit_results(

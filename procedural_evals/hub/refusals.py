@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeGuard
 
 from procedural_evals.harness import versions
@@ -75,6 +76,8 @@ def _another_model(claim: Claim) -> Iterator[str]:
     named = model_argument(
         str(claim.run_config.get("model_args")), "pretrained", "model", "model_version"
     )
+    if Path(named).is_dir():
+        return  # a folder of this machine says nothing about a repository
     if REPO_ID.fullmatch(named) and REPO_ID.fullmatch(claim.model) and named != claim.model:
         yield f"the run was made with {named}, and --model says {claim.model}"
 
