@@ -235,6 +235,8 @@ def test_another_task_may_be_the_full_one():
 def test_runs_without_a_variant_are_named():
     with pytest.raises(ValueError, match=r"no task is a variant .*bench of m.*--full TASK"):
         families([FULL])
+    with pytest.raises(ValueError, match="no run has the task other; there are bench"):
+        families([FULL, BLIND], full="other")
 
 
 def test_frames_in_the_place_of_a_video_hide_nothing():
@@ -289,6 +291,8 @@ def test_the_command_reads_every_run_below_a_folder(tmp_path, capsys):
     assert cli.main(["audit", str(tmp_path), "--json", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "bench: accuracy of m (size=1)" in shown
+    older = tmp_path / "20260102_000000_results.json"
+    assert shown.startswith(f"left out, for a later run has it: bench_blind of {older}\n")
     (found,) = json.loads(out.read_text())["audits"]
     assert found["findings"][0]["remaining"][0] == pytest.approx(0.5)
     newest = task_runs(load_run(file) for file in results_of(tmp_path))

@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from procedural_evals.harness import results
     from procedural_evals.harness.audit import Audit, audit
     from procedural_evals.harness.audit_text import audit_lines
-    from procedural_evals.harness.audit_variants import families, results_of, task_runs
+    from procedural_evals.harness.audit_variants import families, results_of, superseded, task_runs
     from procedural_evals.harness.verdict_records import judged_run
     from procedural_evals.harness.write_json import write_json
 
@@ -40,7 +40,10 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     runs = [judged_run(results.load_run(file), options.judge) for file in files]
     found: list[Audit] = []
     refused: dict[str, str] = {}
-    for family in families(task_runs(runs), options.full):
+    taken = task_runs(runs)
+    for left_out in superseded(runs, taken):
+        print(f"left out, for a later run has it: {left_out}")
+    for family in families(taken, options.full):
         audits, reasons = audit(family, options.force)
         found += audits
         refused |= reasons

@@ -113,6 +113,17 @@ def task_runs(runs: Iterable[results.Run]) -> list[TaskRun]:
     return list(found.values())
 
 
+def superseded(runs: Iterable[results.Run], taken: Sequence[TaskRun]) -> list[str]:
+    """What `task_runs` left out because a later run has it, in words."""
+    used = {(run.task, run.results) for run in taken}
+    return [
+        f"{task} of {run.path}"
+        for run in runs
+        for task in run.records
+        if (task, str(run.path)) not in used
+    ]
+
+
 def results_of(path: Path) -> list[Path]:
     """A results file itself; all results files below a folder, the oldest first."""
     if not path.is_dir():
@@ -126,8 +137,11 @@ def results_of(path: Path) -> list[Path]:
 def families(runs: Sequence[TaskRun], full: str | None = None) -> list[Family]:
     """The full tasks with their variants; `full` names the task that all others are variants of.
 
-    Raises ValueError where no task has a variant.
+    Raises ValueError where no task has a variant, or none is called `full`.
     """
+    if full is not None and full not in {run.task for run in runs}:
+        there = ", ".join(dict.fromkeys(run.task for run in runs))
+        raise ValueError(f"no run has the task {full}; there are {there}")
     found: list[Family] = []
     for model in dict.fromkeys(run.model for run in runs):
         for group in _by_full([run for run in runs if run.model == model], full):
