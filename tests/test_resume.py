@@ -377,16 +377,15 @@ def test_any_text_comes_back_as_it_was(tmp_path):
 
 
 def test_a_reply_is_on_the_disk_within_a_second(tmp_path, monkeypatch):
-    synced = []
-    monkeypatch.setattr(os, "fsync", lambda file: synced.append(file))
+    sizes = []
+    monkeypatch.setattr(os, "fsync", lambda file: sizes.append(os.fstat(file).st_size))
     monkeypatch.setattr(response_log, "SYNC_SECONDS", 0.01)
-    log = ResponseLog(tmp_path)
-    log.append([entry(0)])
-    before = len(synced)
-    log._timer.join(5)
-    assert len(synced) >= before
-    assert synced
-    log.close()
+    with ResponseLog(tmp_path) as log:
+        for number in range(3):
+            log.append([entry(number)])
+            log._timer.join(5)
+            (file,) = tmp_path.glob("*.jsonl")
+            assert sizes[-1] == file.stat().st_size
 
 
 # ---- a full disk ------------------------------------------------------------------------------

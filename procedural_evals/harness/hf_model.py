@@ -260,7 +260,8 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         self, prompts: list[Prompt], generation: Generation, seed: int
     ) -> list[GenerationResult] | Exception:
         try:
-            with torch.random.fork_rng(enabled=generation.samples):
+            devices = [self._device] if self._device.type == "cuda" else []
+            with torch.random.fork_rng(devices, enabled=generation.samples):
                 if generation.samples:
                     torch.manual_seed(seed)
                 return self._generated(prompts, generation) if prompts else []

@@ -157,6 +157,7 @@ class ResponseLog:
         began = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%f")
         self._path = folder / f"{began}-{uuid.uuid4().hex[:8]}.jsonl"
         self._size = 0
+        self._due = False
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
 
@@ -236,12 +237,14 @@ class ResponseLog:
                 os.lseek(self._file, self._size, os.SEEK_SET)
             raise
         self._size += len(data)
-        if self._timer is None or not self._timer.is_alive():
+        if not self._due:
+            self._due = True
             self._timer = threading.Timer(SYNC_SECONDS, self._sync)
             self._timer.daemon = True
             self._timer.start()
 
     def _sync(self) -> None:
+        self._due = False  # first: what is written from here on needs another one
         with self._lock:
             if self._file is not None:
                 try:

@@ -37,7 +37,7 @@ def command(arguments: Sequence[str], processes: int = 1) -> list[str]:
     """The lmms-eval command line, under torchrun where several processes are asked for.
 
     >>> command(["--tasks", "t"])[1:]
-    ['-m', 'lmms_eval', '--tasks', 't']
+    ['-m', 'procedural_evals.harness.launch', '--tasks', 't']
     """
     if processes < 1:
         raise ValueError(f"processes: {processes}; at least 1 is needed")
@@ -50,7 +50,7 @@ def command(arguments: Sequence[str], processes: int = 1) -> list[str]:
             str(processes),
             "-m",
         ]
-    return [*launcher, "lmms_eval", *arguments]
+    return [*launcher, "procedural_evals.harness.launch", *arguments]
 
 
 def environment(processes: int) -> dict[str, str]:
