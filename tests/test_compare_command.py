@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from procedural_evals import cli
 from procedural_evals.harness.results import load_run
 from procedural_evals.harness.verdict_records import judged_run, with_verdicts
+from procedural_evals.harness.write_json import write_json
 
 from .comparison_records import choice, grounded, judged, write_run
 
@@ -183,3 +185,11 @@ def test_a_grounded_task_is_read_whole(tmp_path, capsys):
     assert status == 0
     flips = json.loads((tmp_path / "x.json").read_text())["tasks"]["grounded"]["flips"]
     assert all(flip["reply_a"].startswith("reply ") for flip in flips["lost"])
+
+
+def test_json_holds_no_number_that_is_none(tmp_path):
+    write_json(tmp_path / "x.json", {"a": (1.0, math.inf), "b": [math.nan, {"c": -math.inf}]})
+    assert json.loads((tmp_path / "x.json").read_text()) == {
+        "a": [1.0, None],
+        "b": [None, {"c": None}],
+    }
