@@ -26,7 +26,7 @@ from procedural_evals.judge.rubric import load_rubric
 from procedural_evals.verdicts import PARSER_VERSION
 
 JUDGE = "acme/grader-8b"
-STAMP = "20261130_083537"
+STAMP = "20251130_083537"
 
 # The rows are those of the data root that the environment names.
 _read = cache(lambda task, views, root: claims_rows(task, views))

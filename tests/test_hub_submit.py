@@ -118,7 +118,7 @@ def test_a_number_becomes_a_pull_request_with_its_traces(hub, api, prepared):
     assert (entry.dataset_id, entry.task_id) == ("acme/flatpack-bench", CHOICE)
     assert entry.value == pytest.approx(given.value, abs=1e-4)
     assert entry.dataset_revision == found["acme/flatpack-bench"].revision
-    assert entry.date == "2026-11-30T00:35:37Z"
+    assert entry.date == "2025-11-30T00:35:37Z"
     assert entry.source_url.startswith(f"{hub.url}/datasets/{TRACES}/tree/")
     assert entry.source_url.endswith(f"/{given.folder}")
     assert entry.source_url.split("/")[7] == api.dataset_info(TRACES).sha
@@ -342,9 +342,13 @@ def test_arguments_lose_secrets_and_the_names_of_folders(prepared, choice_run, t
         "until": [],
         "cache": tmp_path.name,
     }
-    assert list(leaks(cleaned, tmp_path)) == []
-    assert list(leaks(given, tmp_path)) != []
-    assert list(leaks(prepared[0].submission.to_json(), choice_run.path.parent)) == []
+    run_folder = choice_run.path.parent
+    assert list(leaks(cleaned, "", run_folder)) == []
+    assert list(leaks(given, "", run_folder)) != []
+    assert list(leaks("", f"I read {run_folder}/x", run_folder)) != []
+    assert list(leaks("", "data:image/png;base64,AAAA", run_folder)) != []
+    assert list(leaks("", "I saw /home/ann/video.mp4", run_folder)) == []  # a model's own words
+    assert list(leaks(prepared[0].submission.to_json(), prepared[0].items, run_folder)) == []
 
 
 def command(*arguments):

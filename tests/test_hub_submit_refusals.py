@@ -235,6 +235,11 @@ def test_a_run_without_a_date(choice_run):
     assert "does not say when" in reasons(run)["date"]
 
 
+def test_a_run_from_the_future(choice_run):
+    run = edit_results(choice_run, lambda content: content.update(date="29991231_000000"))
+    assert "still to come" in reasons(run)["date"]
+
+
 def test_simulated_questions_on_a_real_leaderboard(choice_run):
     assert "--simulated" in reasons(choice_run, simulated=False)["simulated"]
 

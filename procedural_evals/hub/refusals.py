@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeGuard
 
@@ -210,9 +211,12 @@ def _versions(claim: Claim) -> Iterator[str]:
 
 def _date(claim: Claim) -> Iterator[str]:
     try:
-        date_of(claim.run.results)
+        made = date_of(claim.run.results)
     except (KeyError, ValueError) as error:
         yield f"the results file does not say when the run was made: {error}"
+        return
+    if datetime.fromisoformat(made.replace("Z", "+00:00")) > datetime.now(timezone.utc):
+        yield f"the run is dated {made}, which is still to come"
 
 
 CHECKS: tuple[tuple[str, Callable[[Claim], Iterator[str]]], ...] = (

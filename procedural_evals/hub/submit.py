@@ -94,8 +94,8 @@ def plan(
             for target in made.targets:
                 one = prepare(made, target, repositories[target.dataset], traces_repo)
                 prepared.append(one)
-                text = one.submission.to_json() + one.items
-                reasons += [Refusal("leak", each) for each in leaks(text, run.path.parent)]
+                found = leaks(one.submission.to_json(), one.items, run.path.parent)
+                reasons += [Refusal("leak", each) for each in found]
         if reasons:
             refused[task] = reasons
     if not chosen:

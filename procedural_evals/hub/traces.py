@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 
 from procedural_evals.harness.records import Record
 from procedural_evals.hub.claims import Claim
+from procedural_evals.hub.leaks import Scanner
 from procedural_evals.hub.licences import Share, terms_for, terms_of
 from procedural_evals.hub.numbers import item_scores
 from procedural_evals.hub.task_ids import BenchmarkTask
@@ -59,10 +59,8 @@ FROM_THE_DATASET = {
     "gold": "answers",
 }
 
-_SECRETS = re.compile(
-    r"\bhf_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9_-]{20,}|\bgh[pousr]_[A-Za-z0-9]{30,}"
-    r"|\bAKIA[0-9A-Z]{16}\b|-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAIza[0-9A-Za-z_-]{35}"
-)
+# What a reply may hold by itself.
+_WORDS = ("an absolute path", "a path that leaves the folder")
 _MEDIA = re.compile(r"data:(?:image|video|audio)/[\w.+-]+;base64,")
 _SECRET_NAMES = re.compile(r"(api_?)?key|token|password|secret|credential", re.IGNORECASE)
 
@@ -156,14 +154,16 @@ def clean(value: Any) -> Any:
     return _clean_value(value) if isinstance(value, str) else value
 
 
-def leaks(text: str, run_folder: Path) -> Iterator[str]:
-    """What must not leave this machine: credentials, media, and paths of this machine."""
-    if found := _SECRETS.search(text):
-        yield f"something that looks like a credential ({found[0][:6]}...)"
-    if _MEDIA.search(text):
+def leaks(submission: str, items: str, run_folder: Path) -> Iterator[str]:
+    """What must not leave this machine: credentials, media, and paths of this machine.
+
+    A path that a model made up is its reply, and stays as it is.
+    """
+    scanner = Scanner()
+    found = scanner.in_text(submission)
+    found += [leak for leak in scanner.in_text(items) if leak.what not in _WORDS]
+    yield from dict.fromkeys(f"{leak.what}: {leak.value}" for leak in found)
+    if f"{run_folder.resolve()}/" in submission + items:
+        yield f"a path of this machine: {run_folder.resolve()}"
+    if _MEDIA.search(submission + items):
         yield "a picture or video as text"
-    for folder in {Path.home(), Path.cwd(), run_folder.resolve(), Path(tempfile.gettempdir())}:
-        # The name of a folder at the root alone may be a word of a reply.
-        end = r"(?![\w-])" if len(folder.parts) > 2 else "/"
-        if len(folder.parts) > 1 and re.search(rf"{re.escape(str(folder))}{end}", text):
-            yield f"a path of this machine, {folder}"
