@@ -6,9 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
+from huggingface_hub import CommitOperationAdd, HfApi, constants
 
 from procedural_evals.harness.published import card_of
-from procedural_evals.hub import leaderboard_app
+from procedural_evals.hub import cli, leaderboard_app, spaces
 from procedural_evals.hub.leaderboard import leaderboard_data
 from procedural_evals.hub.leaderboard_boards import BOARDS, board_of
 from procedural_evals.hub.leaderboard_compare import compare_entries
@@ -205,6 +206,10 @@ def test_iou_is_compared_by_the_scores_in_the_traces_without_the_true_spans(tmp_
     found = compare_entries(tmp_path, *ids("a", "b", task="procobject_10k"), "iou")
     assert found["metric"] == "IoU"
     assert found["difference"] == pytest.approx(19.5)
+    assert found["warnings"] == []
+    instead = compare_entries(tmp_path, *ids("a", "b", task="procobject_10k"), "iop")
+    assert instead["metric"] == "IoU"
+    assert "no value for single items" in instead["warnings"][0]
 
 
 def test_rows_that_rest_on_different_questions_are_not_compared(tmp_path):
@@ -223,9 +228,73 @@ def test_rows_without_traces_are_shown_but_not_offered_for_comparison(tmp_path):
     assert "No such file" in compare_entries(tmp_path, *ids("good", "good"), "accuracy")["error"]
 
 
+def test_one_recording_gives_a_difference_and_no_interval(tmp_path):
+    for name, right in (("a", [True, False]), ("b", [True, True])):
+        write_run(tmp_path, f"lab/{name}", right)
+    found = compare_entries(tmp_path, *ids("a", "b"), "accuracy")
+    assert (found["difference"], found["low"], found["high"]) == (50.0, None, None)
+    assert "one recording" in found["words"]
+
+
 def test_a_number_without_an_interval_is_a_cell_without_ends(tmp_path):
     made = write_run(tmp_path, "lab/good", GOOD)
     file = tmp_path / made.folder / "submission.json"
     file.write_text(replace(made, low=None, high=None).to_json())
     (row,) = rows(tmp_path)
     assert row["cells"]["accuracy:all"] == (75.0, None, None, 40)
+
+
+@pytest.fixture
+def own_hub(hub, monkeypatch, tmp_path):
+    """A Hub on this machine that commands in this process find, with a token of a member of ORG."""
+    template = "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_TOKEN", hub.token)
+    return hub
+
+
+def test_the_command_pushes_the_page_with_its_submissions(own_hub, tmp_path, capsys):
+    results, out = tmp_path / "results", tmp_path / "space"
+    made = write_run(results, "lab/good", GOOD)
+    arguments = ["leaderboard", "--results", str(results), "--out", str(out), "--push", "ORG"]
+    assert cli.main(arguments) == 0
+    repository = own_hub.repository("space", f"ORG/{spaces.LEADERBOARD}")
+    assert {f"results/{made.folder}/submission.json", f"results/{made.traces}"} < set(
+        repository.files()
+    )
+    assert repository.private
+    capsys.readouterr()
+    assert cli.main(arguments) == 0
+    assert "up to date" in capsys.readouterr().out
+
+
+def test_a_traces_repository_on_the_hub_is_read_and_read_again(own_hub, tmp_path):
+    api = HfApi(endpoint=own_hub.url, token=own_hub.token)
+    api.create_repo("ORG/traces", repo_type="dataset")
+    results = leaderboard_app.Results(leaderboard_app.source_of("ORG/traces"), fresh=0.0)
+    assert not [e for e in board(results.boards())["entries"] if e["origin"] == "submitted"]
+    made = write_run(tmp_path / "results", "lab/good", GOOD)
+    operations = [
+        CommitOperationAdd(f"{made.folder}/{name}", tmp_path / "results" / made.folder / name)
+        for name in ("submission.json", "items.jsonl")
+    ]
+    api.create_commit("ORG/traces", operations, repo_type="dataset", commit_message="A submission")
+    (row,) = [e for e in board(results.boards())["entries"] if e["origin"] == "submitted"]
+    assert (row["model"], row["traces"]) == ("lab/good", True)
+    (problem,) = leaderboard_app.Results(leaderboard_app.source_of("ORG/none")).boards()["problems"]
+    assert problem.startswith("The submissions could not be fetched")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--serve", "--push", "ORG"], "leave out --out and --push"),
+        (["--public"], "belong to --push"),
+        (["--results", "nowhere", "--out", "x"], "no such folder, and no repository"),
+    ],
+)
+def test_the_command_refuses_what_does_not_go_together(arguments, message, capsys):
+    assert cli.main(["leaderboard", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -39,16 +39,18 @@ def source_of(results: str | None) -> Source:
     return lambda: _downloaded(results)
 
 
-def _downloaded(repository: str) -> Path:
+def _downloaded(repository: str) -> Path | None:
+    """The newest state of the repository; None while nothing was submitted to it."""
     from huggingface_hub import snapshot_download
 
-    return Path(
+    folder = Path(
         snapshot_download(
             repository,
             repo_type="dataset",
             allow_patterns=["*/*/*/submission.json", "*/*/*/items.jsonl"],
         )
     )
+    return folder if folder.is_dir() else None
 
 
 class Results:

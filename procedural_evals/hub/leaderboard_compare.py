@@ -17,20 +17,21 @@ from procedural_evals.hub.submission import Submission, items
 
 # What a paired comparison calls the numbers of the boards.
 _MEASURES = {
-    "iou": "IoU",
-    "iop": "IoP",
-    "iog": "IoG",
     "f1_10": "F1@0.1",
     "edit": "edit",
     "mof": "MoF",
-    "map_10": "Map@0.1",
+    "map_10": "mAP@0.1",
     "macro_f1": "macro-F1",
     "auprc": "physical AUPRC",
 }
 # What a submission says once for all of its items.
 _SETTINGS = ("revision", "parser", "rubric", "frame_plan", "decoder", "decoding", "view", "encoder")
 # Numbers that are means of a score which every item's trace holds.
-_OWN_SCORES = {"judge": "judge", "iou": "IoU"}
+_OWN_SCORES = {"judge": "judge, 0 to 100", "iou": "IoU"}
+_INSTEAD = (
+    "The column that the table is sorted by has no value for single items in the traces: the "
+    "headline is compared instead"
+)
 SHOWN = 20
 _REPLY = 400
 
@@ -79,9 +80,9 @@ def _record(item: Mapping[str, Any], submission: Submission) -> Record:
 
 
 def _as_data(found: Comparison, metric: str, submitted: str) -> dict[str, Any]:
-    line, by = _line(found, metric), found.flips.measure
-    if submitted in _OWN_SCORES:
-        line, by = replace(line, measure=_OWN_SCORES[submitted]), _OWN_SCORES[submitted]
+    line = _line(found, metric, submitted)
+    by = line.measure if submitted in _OWN_SCORES else found.flips.measure
+    warnings = [] if _asked_for(line, metric) else [_INSTEAD]
     changed = sorted(
         (*found.flips.lost, *found.flips.gained), key=lambda flip: -abs(flip.b - flip.a)
     )
@@ -91,19 +92,24 @@ def _as_data(found: Comparison, metric: str, submitted: str) -> dict[str, Any]:
         "low": line.low,
         "high": line.high,
         "words": _words(line),
-        "warnings": [str(contrast) for contrast in found.contrasts],
+        "warnings": warnings + [str(contrast) for contrast in found.contrasts],
         "facts": _facts(found, line, by),
         "flipped": len(changed),
         "flips": [_flip(flip) for flip in changed[:SHOWN]],
     }
 
 
-def _line(found: Comparison, metric: str) -> Line:
-    wanted = _MEASURES.get(metric, metric).lower()
-    for line in found.lines:
-        if line.group == ALL and line.measure.lower() == wanted:
-            return line
-    return found.headline
+def _line(found: Comparison, metric: str, submitted: str) -> Line:
+    """The line of the metric over all items, or else the headline."""
+    if submitted in _OWN_SCORES:
+        return replace(found.headline, measure=_OWN_SCORES[submitted])
+    over_all = (line for line in found.lines if line.group == ALL)
+    return next((line for line in over_all if _asked_for(line, metric)), found.headline)
+
+
+def _asked_for(line: Line, metric: str) -> bool:
+    wanted = _OWN_SCORES.get(metric) or _MEASURES.get(metric, metric)
+    return line.measure.lower() == wanted.lower()
 
 
 def _words(line: Line) -> str:

@@ -401,7 +401,7 @@ const comparison = (found, a, b, dialog) => {
   const sides = h("div", { class: "sides" }, side("A", a), side("B", b));
   if (found.error) return [close, h("h3", {}, "No comparison"), sides, h("p", { class: "warn", role: "alert" }, found.error)];
   const digits = 2;
-  const reach = Math.max(Math.abs(found.low), Math.abs(found.high), 1e-9) * 1.15;
+  const reach = Math.max(...[found.low, found.high, found.difference, 1e-9].map(Math.abs)) * 1.15;
   const line = plot([found.difference, found.low, found.high], [-reach, reach], 0, "difference");
   return [
     close,
@@ -409,7 +409,7 @@ const comparison = (found, a, b, dialog) => {
     sides,
     found.warnings.map((text) => h("p", { class: "warn", role: "alert" }, text)),
     h("p", { class: "big" }, `${found.difference > 0 ? "+" : ""}${number(found.difference, digits)}`,
-      h("small", {}, ` 95 % interval ${number(found.low, digits)} to ${number(found.high, digits)}`)),
+      found.low != null && h("small", {}, ` 95 % interval ${number(found.low, digits)} to ${number(found.high, digits)}`)),
     line,
     h("p", {}, found.words),
     h("ul", { class: "facts" }, found.facts.map((text) => h("li", {}, text))),
