@@ -11,6 +11,7 @@ from procedural_evals.hub.refusals import refusals
 from procedural_evals.hub.submit import plan
 from procedural_evals.hub.task_ids import TASKS
 
+from .judge_server import JudgeServer
 from .run_files import (
     JUDGE,
     edit_lines,
@@ -332,6 +333,24 @@ def test_no_judge_at_all(judged_run):
 
     found = reasons(edit_records(judged_run, JUDGED, none), JUDGED)
     assert "no judge was asked" in found["unjudged items"]
+
+
+def test_verdicts_that_only_the_judge_has(judged_run, tmp_path, monkeypatch):
+    """After a run of lmms_eval itself there is no file of judgements: the judge is asked."""
+    monkeypatch.setenv("PROCEDURAL_EVALS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    file = results.judgements_file(judged_run, JUDGED)
+    file.unlink()
+    with JudgeServer(reply=lambda messages: "Fine. [Judge] 2") as server:
+
+        def named(records):
+            for record in records:
+                record["judge"] = f"{JUDGE}@{server.base_url}"
+
+        run = edit_records(judged_run, JUDGED, named)
+        assert reasons(run, JUDGED) == {}
+    assert file.is_file()
+    assert reasons(results.load_run(run.path), JUDGED) == {}  # and now nobody need be asked
 
 
 def test_a_lexical_judge(judged_run):
