@@ -1,6 +1,6 @@
 """Reading 8, 32 or 120 frames of a video: ours against lmms-eval, decord, OpenCV, torchcodec.
 
-    python benchmarks/frames.py [--quick] [--seconds 6] [--folder CLIPS]
+    python benchmarks/frames.py [--quick] [--only TEXT] [--seconds 6] [--folder CLIPS]
 
 The clips are made first: 360p and 720p, a keyframe every 12 or every 250 frames, 2 and 20 minutes
 of a moving texture (h264 with B-frames, 30 a second), whose frames show their own number. All
@@ -108,14 +108,18 @@ def repeat(unit: Path, times: int, path: Path) -> Path:
     return path
 
 
-def clips(folder: Path, quick: bool) -> Iterator[tuple[str, Path, int]]:
+def clips(folder: Path, quick: bool, only: str) -> Iterator[tuple[str, Path, int]]:
     """Name, file and number of frames of each clip; files that are there are kept."""
     for name, size in list(SIZES.items())[: 1 if quick else None]:
         for gop in GOPS:
+            lengths = [n for n in MINUTES if only in f"{name} GOP {gop} {n} min"]
+            lengths = [n for n in lengths if n == MINUTES[0] or not quick]
+            if not lengths:
+                continue
             unit = folder / f"{name}-{gop}-unit.mp4"
             if not unit.exists():
                 make_unit(unit.with_suffix(".part.mp4"), size, gop).rename(unit)
-            for minutes in MINUTES[: 1 if quick else None]:
+            for minutes in lengths:
                 path = folder / f"{name}-{gop}-{minutes}.mp4"
                 copies = minutes * 60 * RATE // UNIT
                 if not path.exists():
@@ -266,6 +270,7 @@ def main() -> None:
     """Make the clips, measure every cell, print the table and how many cells meet the goal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="360p and 2 minutes only")
+    parser.add_argument("--only", default="", help='such clips only, as "720p GOP 12 2 min"')
     parser.add_argument(
         "--seconds", type=float, default=6.0, help="of measuring a cell, at least a round"
     )
@@ -276,7 +281,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        measure(folder, options.quick, options.seconds)
+        measure(folder, options.quick, options.only, options.seconds)
 
 
 class Line(NamedTuple):
@@ -288,7 +293,7 @@ class Line(NamedTuple):
     by_cpu: float
 
 
-def measure(folder: Path, quick: bool, seconds: float) -> None:
+def measure(folder: Path, quick: bool, only: str, seconds: float) -> None:
     """Print the table, a line a cell, and its summary."""
     peers = present()
     print(
@@ -297,7 +302,7 @@ def measure(folder: Path, quick: bool, seconds: float) -> None:
     head = "".join(f"{name:>11}" for name in peers)
     print(f"{'clip':<22}{'frames':>6}{'ours':>10}{head}{'best':>8}{'by CPU':>8}{'rounds':>7}")
     lines = []
-    for name, path, total in clips(folder, quick):
+    for name, path, total in clips(folder, quick, only):
         slow: list[Spent] = []
         for count in COUNTS:
             asked = dict(peers)

@@ -38,14 +38,16 @@ _NAMES_DISPENSABLE = {"h264"}
 # Rough cost of decoding a picture, in seconds a pixel, and of opening a file and a decoder; they
 # only decide how many workers are worth their start.
 _SECONDS_A_PIXEL = 3e-9
-_SECONDS_TO_START = 0.004
-_SECONDS_TO_PROBE = 0.02
+_SECONDS_TO_START = 0.015
+_SECONDS_TO_PROBE = 0.03
 # Each worker holds the pictures that its decoder keeps: of 1080p about 50 MB.
 _MOST_WORKERS = 8
 # Stretches are dealt out in so many heaps a worker, so that none is left with a long last one.
 _HEAPS = 3
-# From so many packets on, a stretch fills the pipeline of a decoder with several threads.
-_FILLS_A_PIPELINE = 24
+# A decoder's threads beyond the processors: with as many as these a keyframe and what builds on it
+# are worked on at the same time, at no cost in processor time (measured), and a busy machine's
+# scheduler keeps the decoder going.
+_LEAST_THREADS = 3
 
 
 class UnsoundError(Exception):
@@ -165,15 +167,14 @@ def read(source: Source, timeline: Timeline, numbers: Int64, brush: Callable[[],
 def _staff(parts: list[Stretch], size: int, described: bool) -> tuple[int, int]:
     """How many workers read, and how many threads each of their decoders has.
 
-    Several decoders of one thread do as much as one of several, and do not wait for a pipeline to
-    fill after every jump; only a long stretch that is alone is for several threads.
+    A decoder of several threads has to fill its pipeline after every jump; several decoders keep
+    the processors busy meanwhile, but each one must be opened first.
     """
     packets, cores = sum(part.packets for part in parts), _cores()
     start = _SECONDS_TO_START if described else _SECONDS_TO_PROBE
     worth = int(packets * size * _SECONDS_A_PIXEL / (2 * start))
     workers = max(1, min(cores, len(parts), worth))
-    long = packets / len(parts) >= _FILLS_A_PIPELINE
-    return workers, cores // workers if long else 1
+    return workers, max(_LEAST_THREADS, cores // workers + 1)
 
 
 def _cores() -> int:
