@@ -300,10 +300,39 @@ def test_pictures_count_by_content_and_videos_wherever_they_lie(tmp_path):
     assert part(tmp_path / "a", b"1", "bytes") != part(tmp_path / "a", b"2", "bytes")
 
 
-def test_the_sources_that_decide_what_is_shown_count_and_parsers_do_not():
+def test_the_sources_that_make_what_is_shown_count_and_parsers_do_not():
     covered = set(reply_keys.code_parts(Model(Task(None))))
-    assert {"lmms_eval", "tests.kept", *reply_keys.SHOWING, "procedural_evals.decoding"} <= covered
+    covered |= set(reply_keys.protocol_code(kept.Watched))
+    expected = {"lmms_eval", "tests.kept", *reply_keys.SHOWING}
+    expected |= {f"procedural_evals.{name}" for name in ("decoding", "harness.protocols")}
+    assert expected <= covered
     assert not {f"procedural_evals.{name}" for name in ("choices", "spans", "verdicts")} & covered
+
+
+def test_whatever_a_protocol_imports_either_shows_or_reads():
+    """A new module has to be put on one of the two sides: `SHOWING`, or here."""
+    reading = "choices explicit_choices folders prompts replies scores.voting spans"
+    reading += " dyad.rows dyad.steps dyad.vocabulary open_qa times"
+    sides = {f"procedural_evals.{name}" for name in reading.split()}
+    sides |= {*reply_keys.SHOWING, *reply_keys._imported(reply_keys.SHOWING)}
+    kinds = protocols_of_ours()
+    assert len(kinds) >= 5
+    for module in {kind.__module__ for kind in kinds}:
+        for name in reply_keys._imports(module):
+            assert name in sides or name.startswith("procedural_evals.harness"), (module, name)
+
+
+def protocols_of_ours():
+    from procedural_evals.harness import dyad_protocols, prompted_video, self_consistency
+    from procedural_evals.harness.protocols import Protocol
+
+    assert {dyad_protocols, prompted_video, self_consistency}
+    found, waiting = set(), [Protocol]
+    while waiting:
+        kind = waiting.pop()
+        found |= {kind} if kind.__module__.startswith("procedural_evals.") else set()
+        waiting += kind.__subclasses__()
+    return found
 
 
 def test_fresh_asks_everything_anew_and_is_what_holds_after_that(tmp_path, monkeypatch):

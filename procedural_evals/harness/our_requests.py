@@ -125,7 +125,10 @@ class Keys:
         counts[place.task, place.doc_id] += 1
         seed = getattr(getattr(task_of(request), "args", None), "seed", None)
         parts = {
-            **about,
+            "model": about["model"],
+            "code": reply_keys.short_hash(
+                [about["code"], reply_keys.protocol_code(type(protocol))]
+            ),
             "item": reply_keys.row_part(row) + self._split_part(place),
             "prompt": reply_keys.prompt_part(protocol, row, str(request.args[0])),
             "generation": reply_keys.generation_part(settings, repeat, seed),

@@ -4,8 +4,8 @@ A key covers, each as a part of its own with a short hash:
 
 - `model`: the model's class and arguments, but for those that only say where and how fast it runs;
   the files of a local checkpoint (size and time), the commit of one from the Hub, the server.
-- `code`: the sources that decide what a model is shown (`SHOWING`, and what the readers of video
-  import) and those of the model's own module, without comments and docstrings, and the version of
+- `code`: the sources of the task's protocol, of what makes frames and clips (`SHOWING` and all that
+  it imports) and of the model's own module, without comments and docstrings, and the version of
   lmms-eval. Parsers and scores are not among them: they read a reply after it was given.
 - `item`: the row's content, pictures included; of a video the name and size of the file.
 - `prompt`: the filled template and its id, the media columns, the frame plan.
@@ -19,7 +19,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from dataclasses import fields
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -28,16 +29,18 @@ from typing import Any
 
 from procedural_evals.harness.protocols import VIDEO_AS_FRAMES, Protocol, frames_for_video
 
-#: Modules that decide what a model is shown of a row; its words and pictures are parts themselves.
+#: Modules that make what a model is shown beside a row's words and pictures, which are parts
+#: themselves: frames and clips.
 SHOWING = (
     "procedural_evals.clips",
-    "procedural_evals.harness.dyad_protocols",
-    "procedural_evals.harness.protocols",
+    "procedural_evals.frame_cache",
+    "procedural_evals.prompted_video",
     "procedural_evals.video",
 )
-# Their own imports matter: frames are read and clips are cut by them.
-_READERS = ("procedural_evals.clips", "procedural_evals.video")
-
+# Fields of protocols that say how a reply is read, not what is shown.
+_READING = re.compile(
+    r"categories|cluster|decoding|explicit|grounded|groups|metrics|reads_json|rubric"
+)
 # Arguments of models that say where a model runs, how fast, and for how long it may be tried.
 _IMMATERIAL = re.compile(
     r"batch_size|max_batch_size|device|device_map|num_cpus|num_concurrent|max_concurrency|threads"
@@ -71,11 +74,18 @@ def model_parts(lm: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_parts(lm: Any) -> dict[str, str]:
-    """The hash of each source that decides what the model is shown, and lmms-eval's version."""
+    """The hash of each source that makes a model's input or reply, and lmms-eval's version."""
     classes = [each.__module__ for each in type(lm).__mro__ if each.__module__ not in _BASES]
-    names = {*SHOWING, *_imported(_READERS), *classes, *getattr(lm, "reply_modules", ())}
+    names = {*SHOWING, *_imported(SHOWING), *classes, *getattr(lm, "reply_modules", ())}
     hashes = {name: _source_hash(_source(name)) for name in sorted(names)}
     return {"lmms_eval": version("lmms_eval"), **hashes}
+
+
+@cache
+def protocol_code(kind: type[Protocol]) -> dict[str, str]:
+    """The hash of each source of a protocol."""
+    names = {each.__module__ for each in kind.__mro__ if each.__module__ not in _BASES}
+    return {name: _source_hash(_source(name)) for name in sorted(names)}
 
 
 def undecoded(rows: Any) -> Any:
@@ -96,10 +106,13 @@ def row_part(row: Mapping[str, Any]) -> str:
 
 def prompt_part(protocol: Protocol, row: Mapping[str, Any], text: str) -> str:
     """The hash of what a protocol makes of a row: the words, the media, the frames."""
-    plans = [protocol.plan, VIDEO_AS_FRAMES if frames_for_video() else None]
-    return short_hash(
-        [text, protocol.template_of(row).id, list(protocol.columns), [str(plan) for plan in plans]]
-    )
+    shown = {
+        each.name: str(getattr(protocol, each.name))
+        for each in fields(protocol)
+        if not _READING.fullmatch(each.name)
+    }
+    in_place_of_video = str(VIDEO_AS_FRAMES) if frames_for_video() else None
+    return short_hash([text, protocol.template_of(row).id, shown, in_place_of_video])
 
 
 def generation_part(settings: Mapping[str, Any], repeat: int, seed: Any) -> str:
@@ -172,17 +185,25 @@ def _source(module: str) -> Path:
     return Path(str(import_module(module).__file__))
 
 
-@lru_cache(maxsize=4)
+@cache
 def _imported(modules: tuple[str, ...]) -> frozenset[str]:
     """The modules of this package that these import, and those import, and so on."""
     found, waiting = set[str](), list(modules)
     while waiting:
-        for node in ast.walk(ast.parse(_source(waiting.pop()).read_bytes())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_PACKAGE):
-                names = [f"{node.module}.{each.name}" for each in node.names]
-                known = {name for name in (str(node.module), *names) if _is_module(name)}
-                waiting += known - found - {_PACKAGE}
-                found |= known - {_PACKAGE}
+        new = _imports(waiting.pop()) - found
+        found |= new
+        waiting += new
+    return frozenset(found)
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """The modules of this package that one names in its imports."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(_source(module).read_bytes())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_PACKAGE):
+            names = (str(node.module), *(f"{node.module}.{each.name}" for each in node.names))
+            found |= {name for name in names if name != _PACKAGE and _is_module(name)}
     return frozenset(found)
 
 
