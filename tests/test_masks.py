@@ -18,6 +18,26 @@ def test_a_mask_survives_encoding(mask):
     assert (decode_rle(encode_rle(mask)) == mask).all()
 
 
+@given(some_masks)
+def test_decoding_agrees_with_coco_tools(mask):
+    from pycocotools import mask as coco
+
+    rle = encode_rle(mask)
+    assert (decode_rle(rle) == coco.decode({**rle, "counts": rle["counts"].encode()})).all()
+    assert decode_rle(rle).flags.c_contiguous
+
+
+def test_deepest_points_do_not_depend_on_what_surrounds_the_part():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        small = rng.random((9, 14)) < 0.7
+        large = np.zeros((40, 61), bool)
+        top, left = int(rng.integers(0, 31)), int(rng.integers(0, 47))
+        large[top : top + 9, left : left + 14] = small
+        x, y = label_point(small)
+        assert label_point(large) == (left + x, top + y)
+
+
 @given(some_masks, st.integers(0, 400), st.characters(min_codepoint=32, max_codepoint=126))
 def test_a_damaged_encoding_is_refused_or_still_a_mask_of_its_size(mask, position, character):
     rle = encode_rle(mask)

@@ -15,6 +15,7 @@ from procedural_evals.visual_prompt import (
     PromptStyle,
     boundary,
     draw_visual_prompt,
+    palette,
     pick_colours,
     rgb_to_lab,
 )
@@ -93,6 +94,60 @@ def test_colours_stand_out_from_each_other_and_from_what_lies_below():
     assert distances[np.triu_indices(10, 1)].min() > 30
     below = rgb_to_lab(np.array([[200, 60, 40]]) / 255)
     assert np.linalg.norm(lab[:5] - below, axis=1).min() > 40
+
+
+def drawn_pixel_by_pixel(frame, masks, style):
+    """The same picture the plain way: whole frames in float64, one mask after the other."""
+    colours = pick_colours(frame, list(masks.values()))
+    picture = frame.astype(np.float64)
+    for mask, colour in zip(masks.values(), colours, strict=True):
+        picture[mask] += style.opacity * (colour - picture[mask])
+    for mask, colour in zip(masks.values(), colours, strict=True):
+        picture[boundary(mask, style.boundary_width)] = colour
+    return picture.round().astype(np.uint8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_and_boxes_draw_what_whole_frames_in_floating_point_do(seed):
+    rng = np.random.default_rng(seed)
+    frame = rng.integers(0, 256, (90, 130, 3), dtype=np.uint8)
+    masks = {}
+    for number in range(5):  # ellipses that overlap and stand out of the picture
+        canvas = np.zeros((90, 130), np.uint8)
+        centre = tuple(int(x) for x in rng.integers(0, (130, 90)))
+        cv2.ellipse(canvas, centre, tuple(rng.integers(5, 60, 2).tolist()), 30, 0, 360, 1, -1)
+        masks[str(number)] = canvas.astype(bool)
+    style = PromptStyle(size=None, labels=False)
+    ours = np.asarray(draw_visual_prompt(frame, masks, style))
+    assert (ours == drawn_pixel_by_pixel(frame, masks, style)).all()
+
+
+def test_a_palette_gives_the_same_colours_whatever_lies_below():
+    style = PromptStyle(size=None, labels=False, masks=False, colours="palette")
+    edge = boundary(TWO["0"], 2)
+    on_grey, on_red = (
+        np.asarray(draw_visual_prompt(frame, TWO, style))[edge]
+        for frame in (GREY, np.full_like(GREY, (255, 40, 40)))
+    )
+    assert (on_grey == on_red).all()
+    assert (on_grey == palette(1)[0].round()).all()
+    rgb = np.array(palette(9)) / 255
+    lab = rgb_to_lab(rgb)
+    distances = np.linalg.norm(lab[:, None] - lab[None], axis=2)
+    assert distances[np.triu_indices(9, 1)].min() > 15
+
+
+def test_labels_grow_with_their_font():
+    def black(**style):
+        return (drawn(boundaries=False, masks=False, **style) == 0).all(axis=2).sum()
+
+    assert black(font_size=32) > 2.5 * black(font_size=16)
+
+
+@pytest.mark.parametrize("wrong", [{"colours": "rainbow"}, {"font_size": 0}])
+def test_a_style_that_cannot_be_drawn_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        PromptStyle(**wrong)
 
 
 def test_lab_agrees_with_opencv():
