@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -335,6 +336,16 @@ def test_a_model_that_cannot_go_on_from_a_prompt_reads_the_whole_text(load, monk
     found = other.continuation_scores(prompt, ["one wheel", "no"])
     assert other._continuations._goes_on is False
     assert [s for s, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
+
+
+def test_the_model_is_freed_when_lmms_eval_has_done_with_it(load) -> None:
+    """A judge may need the room."""
+    model = load("qwen2_5_vl")
+    prompt = [{"role": "user", "content": [{"type": "text", "text": "Next?"}]}]
+    model.continuation_scores(prompt, ["yes", "no, not yet"])
+    weights = weakref.ref(model.model)
+    model.clean()
+    assert weights() is None
 
 
 def test_sampled_replies_depend_on_item_and_repeat_and_not_on_what_else_is_asked(load) -> None:

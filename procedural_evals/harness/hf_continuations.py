@@ -28,7 +28,7 @@ class ContinuationScores:
     no such cache as is needed, and every text is read as a whole from then on.
 
     Args:
-        model: of transformers.
+        model: gives the transformers model, which is not held on to: lmms-eval frees it in the end.
         template: the chat template, applied to a conversation, with the reply begun.
         inputs: what the model takes for prompts and their templated texts.
         tokens: the token numbers of a templated text whose media are not filled in.
@@ -36,20 +36,24 @@ class ContinuationScores:
 
     def __init__(
         self,
-        model: Any,
+        model: Callable[[], Any],
         template: Callable[[list[dict[str, Any]]], str],
         inputs: Inputs,
         tokens: Callable[[str], list[int]],
     ) -> None:
-        self._model = model
+        self._current = model
         self._template = template
         self._inputs = inputs
         self._tokens = tokens
         self._blank: dict[str, list[float]] = {}
-        taken = inspect.signature(model.forward).parameters
+        taken = inspect.signature(model().forward).parameters
         self._cache_name = "cache" if "cache" in taken else "past_key_values"
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in taken else {}
         self._goes_on: bool | None = None  # not known before the first prompt
+
+    @property
+    def _model(self) -> Any:
+        return self._current()
 
     @torch.inference_mode()
     def scores(self, prompt: Prompt, continuations: Sequence[str]) -> list[tuple[float, int]]:

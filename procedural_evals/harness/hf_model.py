@@ -123,7 +123,7 @@ class ProceduralHF(lmms):  # type: ignore[misc]
         self.on_replies: Callable[[list[Instance], list[GenerationResult]], None] | None = None
         """Is called with each batch and its replies, as soon as they are there."""
         self._continuations = ContinuationScores(
-            self._model, self._template, self._inputs, self._tokens
+            lambda: self._model, self._template, self._inputs, self._tokens
         )
         self._system_prompt = self._resolve_system_prompt(system_prompt)
 
