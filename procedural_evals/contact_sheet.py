@@ -10,9 +10,12 @@ from typing import Any
 import datasets
 from PIL import Image, ImageDraw, ImageFont
 
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
 TILE = (400, 300)
-CAPTION = 44
 COLUMNS = 4
+MARGIN = 4
+LINE = 18
 
 
 def make_contact_sheet(
@@ -57,16 +60,36 @@ def _pictures(row: dict[str, Any]) -> Iterator[tuple[Image.Image, str]]:
 
 
 def _page(tiles: list[tuple[Image.Image, str]]) -> Image.Image:
-    lines = math.ceil(len(tiles) / COLUMNS)
-    page = Image.new("RGB", (COLUMNS * TILE[0], lines * (TILE[1] + CAPTION)), "white")
-    draw = ImageDraw.Draw(page)
+    """The tiles in lines of `COLUMNS`, each with room for the longest caption."""
     font = ImageFont.load_default(size=13)
-    for number, (picture, caption) in enumerate(tiles):
-        x = number % COLUMNS * TILE[0]
-        y = number // COLUMNS * (TILE[1] + CAPTION)
+    captions = [wrapped(caption, font) for _, caption in tiles]
+    height = TILE[1] + max(map(len, captions)) * LINE + 2 * MARGIN
+    page = Image.new("RGB", (COLUMNS * TILE[0], math.ceil(len(tiles) / COLUMNS) * height), "white")
+    draw = ImageDraw.Draw(page)
+    for number, ((picture, _), lines) in enumerate(zip(tiles, captions, strict=True)):
+        x, y = number % COLUMNS * TILE[0], number // COLUMNS * height
         page.paste(picture.convert("RGB").resize(TILE), (x, y))
-        for line, text in enumerate(caption.splitlines()[:2]):
-            while draw.textlength(text, font=font) > TILE[0] - 8:
-                text = text[:-2]
-            draw.text((x + 4, y + TILE[1] + 4 + 18 * line), text, "black", font=font)
+        for line, text in enumerate(lines):
+            top = y + TILE[1] + MARGIN + LINE * line
+            draw.text((x + MARGIN, top), text, "black", font=font)
     return page
+
+
+def wrapped(caption: str, font: Font) -> list[str]:
+    """The caption in lines that are no wider than a tile; a word that is, is broken."""
+    room = TILE[0] - 2 * MARGIN
+    lines = []
+    for paragraph in caption.splitlines():
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".lstrip()
+            if font.getlength(longer) > room:
+                lines += [line] if line else []
+                while font.getlength(word) > room:
+                    cut = max(n for n in range(1, len(word)) if font.getlength(word[:n]) <= room)
+                    lines.append(word[:cut])
+                    word = word[cut:]
+                longer = word
+            line = longer
+        lines.append(line)
+    return lines

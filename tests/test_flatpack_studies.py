@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFont
 
-from procedural_evals import prompted_video, video
+from procedural_evals import contact_sheet, prompted_video, video
 from procedural_evals.harness import choice_aggregate, records, shown, summaries
 from procedural_evals.harness.plugin import task_names
 from procedural_evals.harness.policies import policies_for
@@ -295,6 +295,16 @@ def test_prompts_inside_the_video_can_be_shown_as_frames(sample, monkeypatch):
     assert all(isinstance(picture, Image.Image) for picture in pictures)
     assert difference(pictures[0], row["visual_prompts"][0]) == 0
     assert len(pictures) == 32
+
+
+def test_no_word_of_a_long_caption_is_lost_on_a_contact_sheet():
+    font = ImageFont.load_default(size=13)
+    question = "Which of these parts is attached to the frame first, " * 5
+    lines = contact_sheet.wrapped(f"{'long-id/' * 30}\n{question}", font)
+    room = contact_sheet.TILE[0] - 2 * contact_sheet.MARGIN
+    assert max(font.getlength(line) for line in lines) <= room
+    assert "".join("".join(lines).split()) == "".join(("long-id/" * 30 + question).split())
+    assert len(lines) > 5
 
 
 # ---- whole runs ----
