@@ -204,7 +204,9 @@ def test_every_page_shows_in_a_browser_what_its_card_states(address):
             tab.wait_for_selector(".pe.metric table, .pe.metric .problem", timeout=120_000)
             assert tab.locator(".problem").count() == 0, tab.locator(".problem").inner_text()
             shown = {
-                row.locator("th").inner_text(): row.locator("td.number").inner_text().split("\n")[0]
+                row.locator("th code").inner_text(): row.locator("td.number")
+                .inner_text()
+                .split("\n")[0]
                 for row in tab.locator(".pe.metric tbody tr").all()
             }
             assert shown

@@ -10,6 +10,7 @@ APPS = Path(__file__).resolve().parent / "apps"
 # Ink, ground, lines and the one accent, for light and for dark pages; `page.css` has the same.
 LIGHT = {"ink": "#17222d", "muted": "#55616e", "line": "#dbe1e7", "ground": "#ffffff"}
 DARK = {"ink": "#e8edf2", "muted": "#a4b0bd", "line": "#2b3641", "ground": "#10171e"}
+RAISED, RAISED_DARK = "#f5f7f9", "#18212a"
 ACCENT, ACCENT_DARK = "#0a5ca8", "#74b6f5"
 
 
@@ -30,6 +31,12 @@ def options(*sheets: str) -> dict[str, Any]:
         body_text_color_dark=DARK["ink"],
         body_text_color_subdued=LIGHT["muted"],
         body_text_color_subdued_dark=DARK["muted"],
+        block_background_fill=LIGHT["ground"],
+        block_background_fill_dark=DARK["ground"],
+        input_background_fill=RAISED,
+        input_background_fill_dark=RAISED_DARK,
+        checkbox_label_background_fill=RAISED,
+        checkbox_label_background_fill_dark=RAISED_DARK,
         block_label_text_color=LIGHT["muted"],
         block_label_text_color_dark=DARK["muted"],
         border_color_primary=LIGHT["line"],

@@ -193,17 +193,16 @@ def _plain(value: Any) -> Any:
 
 
 def table(card: MetricCard, found: Mapping[str, Any]) -> str:
-    """The numbers as an HTML table: name, value, interval, and what the card says they mean."""
+    """The numbers as an HTML table: name, what the card says it means, value and interval."""
     rows = "".join(
-        f'<tr><th scope="row"><code>{escape(name)}</code></th>'
-        f'<td class="number">{escape(value)}{f"<small>{escape(ends)}</small>" if ends else ""}</td>'
-        f"<td>{escape(_words(card.meaning(name)))}</td></tr>"
+        f'<tr><th scope="row"><code>{escape(name)}</code>'
+        f"<small>{escape(_words(card.meaning(name)))}</small></th>"
+        f'<td class="number">{escape(value)}<small>{escape(ends)}</small></td></tr>'
         for name, value, ends in _numbers(found)
     )
     return (
-        '<div class="scroller"><table><thead><tr><th scope="col">Output</th>'
-        '<th scope="col" class="number">Value</th><th scope="col">Meaning</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        '<table><thead><tr><th scope="col">Output</th>'
+        f'<th scope="col" class="number">Value</th></tr></thead><tbody>{rows}</tbody></table>'
     )
 
 
