@@ -81,7 +81,6 @@ def code_parts(lm: Any) -> dict[str, str]:
     return {"lmms_eval": version("lmms_eval"), **hashes}
 
 
-@cache
 def protocol_code(kind: type[Protocol]) -> dict[str, str]:
     """The hash of each source of a protocol."""
     names = {each.__module__ for each in kind.__mro__ if each.__module__ not in _BASES}
