@@ -76,7 +76,7 @@ def test_a_card_without_an_example_is_refused(tmp_path):
     (tmp_path / "some_metric.py").touch()
     (tmp_path / "README.md").write_text("---\ntitle: Some metric\n---\n\n# Some metric\n")
     with pytest.raises(CardError, match="no example that calls compute"):
-        read_card(tmp_path).examples  # noqa: B018
+        list(read_card(tmp_path).examples)
     with pytest.raises(CardError, match=r"no README\.md"):
         read_card(tmp_path / "nothing")
 

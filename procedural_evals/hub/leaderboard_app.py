@@ -20,6 +20,8 @@ RESULTS_VARIABLE = "PROCEDURAL_EVALS_RESULTS"
 #: Seconds after which a Space looks for new submissions.
 FRESH = 600.0
 
+_SCRIPTS = ("leaderboard.js", "leaderboard_filters.js", "leaderboard_compare.js")
+
 Source = Callable[[], Path | None]
 
 
@@ -106,7 +108,9 @@ def page(results: Results) -> Any:
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
             html_template='<div class="pe board"></div>',
-            js_on_load=(look.APPS / "leaderboard.js").read_text(encoding="utf-8"),
+            js_on_load="\n".join(
+                (look.APPS / name).read_text(encoding="utf-8") for name in _SCRIPTS
+            ),
             apply_default_css=False,
             server_functions=[boards, compare],
             elem_id="leaderboard",

@@ -7,7 +7,7 @@ import doctest
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,15 +106,9 @@ def read_card(folder: Path) -> MetricCard:
     return MetricCard(folder, yaml.safe_load(header), body.strip())
 
 
-@dataclass
-class _Namespace:
-    """What the examples of a card see: `evaluate.load` gives stand-ins that know their config."""
-
-    names: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        load = lambda _, config=None: SimpleNamespace(config=config)  # noqa: E731
-        self.names["evaluate"] = SimpleNamespace(load=load)
+def _stand_in(_: str, config: str | None = None) -> Any:
+    """What `evaluate.load` gives in a card's examples: it only knows its configuration."""
+    return SimpleNamespace(config=config)
 
 
 def _examples(card: MetricCard) -> Iterator[Example]:
@@ -122,7 +116,7 @@ def _examples(card: MetricCard) -> Iterator[Example]:
 
     The metric itself is neither loaded nor computed here.
     """
-    names = _Namespace().names
+    names: dict[str, Any] = {"evaluate": SimpleNamespace(load=_stand_in)}
     for example in doctest.DocTestParser().get_examples(card.body):
         for statement in ast.parse(example.source).body:
             call = _compute_call(statement)
