@@ -63,13 +63,14 @@ def test_a_killed_run_of_a_local_model_goes_on_in_another_number_of_processes(tm
     checkpoint = tiny_vlm("qwen2_5_vl", tmp_path / "checkpoint")
     model = ("--model", "procedural_hf", "--gen_kwargs", "max_new_tokens=32")
     model += ("--model_args", f"pretrained={checkpoint},max_pixels=20000")
-    ours = ("--judge", "none", "--frames", 4, "--allow-unjudged")
+    ours = ("--judge", "none", "--encoder", "none", "--frames", 4, "--allow-unjudged")
     few = ("--limit", 12)
     whole = lmms.run(tmp_path / "whole", task, *model, *ours, *few)
 
     output = tmp_path / "killed"
     command = ("--tasks", task, "--output_path", output, "--log_samples", *model, *few)
-    variables = {"PROCEDURAL_EVALS_JUDGE": "none", "PROCEDURAL_EVALS_FRAMES": "4"}
+    variables = {f"PROCEDURAL_EVALS_{name}": "none" for name in ("JUDGE", "ENCODER")}
+    variables["PROCEDURAL_EVALS_FRAMES"] = "4"
     process = lmms.started(*command, processes=2, **variables)
     lmms.wait_for_replies(output, 4, process)
     lmms.end_all(process)
