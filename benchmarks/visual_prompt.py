@@ -121,16 +121,23 @@ def peer(prompt: Prompt, style: PromptStyle = STYLE) -> Picture:
         spots = sv.Detections(xyxy=np.hstack([prompt.places, prompt.places]), class_id=numbers)
         label = sv.LabelAnnotator(sv.Color.BLACK, text_padding=2, text_position=sv.Position.CENTER)
         scene = label.annotate(scene, spots, labels=list(prompt.rles))
-    return scene[..., ::-1]
+    picture: Picture = scene[..., ::-1]
+    return picture
+
+
+def near(pixels: Mask) -> Mask:
+    """Pixels that lie within two pixels of these."""
+    grown: Any = cv2.dilate(pixels.astype(np.uint8), np.ones((5, 5), np.uint8))
+    return np.asarray(grown, bool)
 
 
 def check(prompt: Prompt) -> tuple[float, float, float]:
     """Shares in [0, 1]: tint of the masks, pixels of outlines, and places of labels that agree.
 
     The tint agrees where no channel differs by more than 2, of the pixels of exactly one mask: of
-    overlapping ones this package blends both, the peer paints the smaller. An outline agrees where
-    a pixel that the peer outlined lies within two pixels of one of ours. A label agrees when the
-    peer's box covers our place.
+    overlapping ones this package blends both, the peer paints the smaller. Outlines agree where a
+    pixel of either lies within two pixels of the other: the peer draws on the edge, this package
+    inside it. A label agrees when the peer's box covers our place.
     """
     masks = [decode_rle(rle) for rle in prompt.rles.values()]
     single = np.sum(masks, axis=0) == 1
@@ -139,13 +146,13 @@ def check(prompt: Prompt) -> tuple[float, float, float]:
     line = PromptStyle(size=SIZE, labels=False, masks=False)
     drawn = (peer(prompt, line) != prompt.frame).any(axis=2)
     mine = np.any([boundary(mask, STYLE.boundary_width) for mask in masks], axis=0)
-    near = cv2.dilate(mine.astype(np.uint8), np.ones((5, 5), np.uint8)).astype(bool)
+    beside = int((drawn & near(mine)).sum()) + int((mine & near(drawn)).sum())
     word = PromptStyle(size=SIZE, boundaries=False, masks=False)
     covered = (peer(prompt, word) != prompt.frame).any(axis=2)
     places = prompt.places.astype(int)
     return (
         float((difference[single] <= 2).mean()) if single.any() else 1.0,
-        float(near[drawn].mean()),
+        beside / (int(drawn.sum()) + int(mine.sum())),
         float(covered[places[:, 1], places[:, 0]].mean()),
     )
 
