@@ -161,6 +161,8 @@ class Feed:
         """Packets, or frames without a timestamp, that were skipped."""
         self.damaged = 0
         """Frames that the decoder patched up from incomplete data."""
+        self.doubtful = 0
+        """Frames that were left out because they build on a packet that does not decode."""
         self.jumped = False
         self.lost = False
         """A jump landed somewhere else than on a keyframe before its target."""
@@ -172,6 +174,7 @@ class Feed:
         self._numbered = timeline is None or timeline.numbered
         self._next_number = 0
         self._earliest: int | None = None
+        self._in_doubt = False
         self._ready: deque[VideoFrame] = deque()
 
     def __iter__(self) -> Iterator[tuple[int, VideoFrame]]:
@@ -186,8 +189,13 @@ class Feed:
                 self._next_number += 1
                 return self._next_number - 1, frame
             stamp: int | None = frame.pts
+            # What follows a broken picture decodes without complaint, from an older one in its
+            # place, and shows something of that: until a keyframe it is as good as broken.
+            self._in_doubt &= not frame.key_frame
             if stamp is None:
                 self.broken += 1
+            elif self._in_doubt:
+                self.doubtful += 1
             elif self._earliest is None or stamp >= self._earliest:
                 return stamp, frame
 
@@ -197,6 +205,7 @@ class Feed:
             frames = self._stream.decode(packet)
         except av.error.FFmpegError:
             self.broken += 1
+            self._in_doubt = True
             return []
         self.damaged += sum(frame.is_corrupt for frame in frames)
         return frames
@@ -210,6 +219,7 @@ class Feed:
         if key < 0 or timeline.key_orders[key] - self._position <= _WORTH_A_JUMP:
             return False
         self._ready.clear()
+        self._in_doubt = False
         drain(self._stream)
         # Containers index keyframes by presentation time (Matroska) or by decoding time (MP4).
         for ticks in (timeline.key_stamps[key], timeline.key_dts[key]):
@@ -258,8 +268,10 @@ def decoded(
             yield timeline.number_of(best[0]), best[1]
         if feed.broken or feed.damaged:
             _LOG.warning(
-                "%s: %d broken packets were skipped, %d frames are incomplete",
+                "%s: %d broken packets and %d frames that build on them were skipped, "
+                "%d frames are incomplete",
                 path,
                 feed.broken,
+                feed.doubtful,
                 feed.damaged,
             )
