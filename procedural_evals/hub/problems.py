@@ -19,6 +19,9 @@ TRANSIENT = (408, 429, 500, 502, 503, 504)
 #: Seconds before the second, third ... try.
 WAITS = (1.0, 2.0, 4.0, 8.0, 8.0)
 
+# The error of the client's HTTP library, which is httpx or httpx2 by the client's version.
+_HTTPError: type[Exception] = errors.HfHubHTTPError.__bases__[0]
+
 
 class PushError(RuntimeError):
     """A push that was not done, or not to its end; the message says what is left to do."""
@@ -36,7 +39,7 @@ def is_transient(error: BaseException) -> bool:
         return status_of(error) in TRANSIENT
     if isinstance(error, errors.OfflineModeIsEnabled):
         return False
-    return isinstance(error, (errors.HTTPError, ConnectionError, TimeoutError))
+    return isinstance(error, (_HTTPError, ConnectionError, TimeoutError))
 
 
 def patiently(ask: Callable[[], _Answer], what: str) -> _Answer:
@@ -73,7 +76,7 @@ def told(repository: str, progress: Callable[[], str]) -> Iterator[None]:
         yield
     except PushError:
         raise
-    except (errors.HTTPError, OSError, RuntimeError, ValueError) as error:
+    except (_HTTPError, OSError, RuntimeError, ValueError) as error:
         cause = _http_cause(error)
         if cause is None and isinstance(error, ValueError):
             raise  # a wrong argument, not a push that failed
@@ -87,7 +90,7 @@ def told(repository: str, progress: Callable[[], str]) -> Iterator[None]:
 def _http_cause(error: BaseException | None) -> BaseException | None:
     """The error of HTTP at the bottom of a chain; huggingface_hub wraps those of uploads."""
     while error is not None:
-        if isinstance(error, (errors.HTTPError, ConnectionError, TimeoutError)):
+        if isinstance(error, (_HTTPError, ConnectionError, TimeoutError)):
             return error
         error = error.__cause__
     return None
