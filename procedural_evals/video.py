@@ -32,6 +32,7 @@ from procedural_evals.decoding import (
     StrPath,
     VideoError,
     decoded,
+    existing,
     frame_rate,
     opened,
 )
@@ -200,15 +201,17 @@ def check_video(path: StrPath) -> str | None:
     truncated file, one without a video stream and one of which no frame decodes; damage farther
     inside shows only when the frames are read.
     """
+    lacking: int | None = None
     try:
+        # Cut within its index, a file does not even open; that it is cut says more.
+        lacking = missing_bytes(existing(path))
         with opened(path) as (container, stream):
-            lacking = missing_bytes(path)
             if not lacking:
                 _first_frame(path, container, stream)
         if lacking is None:
             timeline_of(path)  # the structure does not tell, the last packet does
     except (VideoError, OSError) as error:
-        return str(error)
+        return truncation(path, lacking) if lacking else str(error)
     return truncation(path, lacking) if lacking else None
 
 

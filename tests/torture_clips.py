@@ -80,7 +80,7 @@ _AV1 = {"codec": "libsvtav1", "options": {"preset": "12"}}
 TORTURES: dict[str, Torture] = {
     "zero bytes": Torture("empty.mp4", Path.touch, None, "empty"),
     "an error page": Torture("page.mp4", _words, None, "does not open as a video"),
-    "truncated, index lost": Torture("cut.mp4", _cut, None, "cut.mp4"),
+    "truncated, index lost": Torture("cut.mp4", _cut, None, "truncated"),
     "truncated, index first": Torture(
         "cut-faststart.mp4",
         lambda path: _cut(path, format_options={"movflags": "faststart"}),
