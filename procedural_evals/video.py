@@ -61,7 +61,7 @@ MOST_BROKEN = 1
 LATEST_STAND_IN = 0.5
 
 # Raised by one whenever the same call may return other frames or other pixels than before.
-_RULES_VERSION = 1
+_RULES_VERSION = 2
 _LIBAVCODEC = ".".join(str(part) for part in av.library_versions.get("libavcodec", ()))
 #: Names what decides which pixels come back; a result that depends on frames records it.
 DECODER_VERSION = f"frames-{_RULES_VERSION} av-{av.__version__} libavcodec-{_LIBAVCODEC}"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from procedural_evals import video
+from procedural_evals import frame_cache, video
 from procedural_evals.dyad.rows import context_of
 from procedural_evals.dyad.steps import LOOKBACK
 from procedural_evals.dyad.vocabulary import MODES, STEPS
@@ -69,7 +69,8 @@ def _pictures(
     shown = video.frame_times(path)
     if not numbers or not 0 <= min(numbers) <= max(numbers) < len(shown):
         raise ValueError(f"{path}: {len(shown)} frames, and {list(numbers)} are asked for")
-    frames, times = video.sample_frames(path, times=shown[list(numbers)], size=size, strict=True)
+    chosen = shown[list(numbers)].tolist()
+    frames, times = frame_cache.sample_frames(path, times=chosen, size=size, strict=True)
     return [Image.fromarray(frame) for frame in frames], tuple(round(float(t), 3) for t in times)
 
 
