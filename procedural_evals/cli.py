@@ -9,6 +9,7 @@ from importlib import import_module
 from types import ModuleType
 
 from procedural_evals import commands
+from procedural_evals.printable import printable
 
 
 def _module(package: ModuleType, name: str) -> ModuleType:
@@ -45,7 +46,7 @@ def run_command(
         return int(module.execute(options, rest))
     except (ImportError, OSError, KeyError, ValueError, RuntimeError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
-        print(f"{prog} {options.command}: {message}", file=sys.stderr)
+        print(f"{prog} {options.command}: {printable(str(message))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -7,7 +7,7 @@ import pytest
 
 from procedural_evals.harness.table_row import Row, Table
 from procedural_evals.reporting import figures, render
-from procedural_evals.reporting.page import Item, Option, Page, Section
+from procedural_evals.reporting.page import Item, Option, Page, Section, Shortfall
 from tests.browser import DESKTOP, PHONE, needs_browser, page
 from tests.lmms import baseline, procedural_evals, run
 
@@ -38,7 +38,7 @@ def hostile_page():
         figure=figures.whiskers([figures.Whisker(HOSTILE, 50.0, 0.0, 100.0)], HOSTILE),
         table=Table(["", HOSTILE], [["all", HOSTILE]]),
         notes=(HOSTILE,),
-        shortfalls={"failed": [HOSTILE]},
+        shortfalls={"failed": Shortfall(1, (HOSTILE,))},
         items=(item,),
         settings=((HOSTILE, HOSTILE),),
     )

@@ -35,6 +35,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from procedural_evals.harness.audit_variants import families, results_of, superseded, task_runs
     from procedural_evals.harness.verdict_records import judged_run
     from procedural_evals.harness.write_json import write_json
+    from procedural_evals.printable import printable
 
     files = [file for path in options.runs for file in results_of(Path(path))]
     runs = [judged_run(results.load_run(file), options.judge) for file in files]
@@ -47,9 +48,9 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
         audits, reasons = audit(family, options.force)
         found += audits
         refused |= reasons
-    print("\n\n".join("\n".join(audit_lines(each)) for each in found))
+    print(printable("\n\n".join("\n".join(audit_lines(each)) for each in found)))
     for task, reason in refused.items():
-        print(f"\n{task}: not audited: {reason}")
+        print(printable(f"\n{task}: not audited: {reason}"))
     if options.json:
         audited = [each.as_dict() for each in found]
         write_json(Path(options.json), {"audits": audited, "refused": refused})

@@ -40,6 +40,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Print the comparison; 1 when a task was refused."""
     from procedural_evals.harness.run_comparison import Options, compare_runs
     from procedural_evals.harness.write_json import write_json
+    from procedural_evals.printable import printable
 
     if options.flips < 0:
         raise ValueError(f"--flips {options.flips}: a number from 0 is needed")
@@ -53,7 +54,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
             options.similarity,
         ),
     )
-    print("\n".join(found.lines(options.flips)))
+    print(printable("\n".join(found.lines(options.flips))))
     if options.json:
         write_json(Path(options.json), found.as_dict())
     return 1 if found.refused else 0

@@ -25,14 +25,19 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Print the report, or write its page."""
     from procedural_evals.commands import set_variables
     from procedural_evals.harness import judging, report, results
+    from procedural_evals.printable import printable
 
+    if options.items < 0:
+        raise ValueError(f"--items {options.items}: a number from 0 is needed")
     set_variables({judging.JUDGE_VARIABLE: options.judge})
     if options.out is None:
-        print(report.report(Path(options.results), options.encoder))
+        print(printable(report.report(Path(options.results), options.encoder)))
         return 0
+    from procedural_evals.harness.outputs import check_writable
     from procedural_evals.reporting import page, render
 
     run = results.load_run(Path(options.results))
+    check_writable(Path(options.out))
     made = page.page_of(run, options.items, not options.no_media, options.encoder)
     print("\n".join(map(str, render.write(made, Path(options.out)))))
     return 0

@@ -26,7 +26,8 @@ class Line:
         n, clusters: items, and videos, recordings or participants that they come from.
         a, b: the two runs' scores.
         difference, low, high, p_value: B - A with its interval and two-sided p-value; with a
-            single cluster nothing can be drawn, and there is neither.
+            single cluster nothing can be drawn, and there is neither. No p-value is below
+            2 / 2^clusters: all clusters point the same way that often by chance alone.
         primary: whether this is the task's headline.
         p_holm: the p-value, corrected for its family (see `comparison`).
     """
@@ -75,8 +76,12 @@ def line_of(
 ) -> Line:
     """The line of a difference over items of these clusters."""
     k = len(set(clusters))
-    low, high, p_value = (found.low, found.high, found.p_value) if k > 1 else (None, None, None)
-    return Line(measure, group, len(clusters), k, a, b, found.mean, low, high, p_value, primary)
+    head = measure, group, len(clusters), k, a, b, found.mean
+    if k < 2:
+        return Line(*head, None, None, None, primary)
+    # Few clusters make the drawn differences too much alike; their signs alone say this much.
+    p_value = max(found.p_value, 2.0 ** (1 - k))
+    return Line(*head, found.low, found.high, p_value, primary)
 
 
 def numbers(values: Sequence[float | None]) -> Floats:

@@ -33,6 +33,8 @@ def report(path: Path, encoder: str | None = None) -> str:
     parts = [f"{run.model}\n{run.path}"]
     for task, records in run.records.items():
         parts.append("\n".join([task, *_task_lines(task, records, run.expected(task), encoder)]))
+    if run.foreign:
+        parts.append(f"left out, tasks of lmms-eval's own: {', '.join(run.foreign)}")
     return "\n\n".join(parts)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from procedural_evals.harness.judging import Verdicts
+from procedural_evals.harness.masking import without_secrets
 
 Record = dict[str, Any]
 
@@ -16,25 +17,34 @@ RESULTS = "_results.json"
 # The metric under which a task's samples hold the item's whole record; tasks of lmms-eval's own
 # have none.
 RECORD_KEYS = ("accuracy", "judge", "iou", "f1_10", "macro_f1", "record")
+# What every record says, whatever its kind.
+_FIELDS = ("id", "kind", "failure", "cluster")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its results file, what lmms-eval wrote there, and the items' records by task."""
+    """One run: its results file, what lmms-eval wrote there, and the items' records by task.
+
+    Attributes:
+        foreign: tasks of lmms-eval's own, which have no records.
+    """
 
     path: Path
     results: dict[str, Any]
     records: dict[str, list[Record]]
+    foreign: tuple[str, ...] = ()
 
     @property
     def model(self) -> str:
-        """Model name and arguments, as given on the command line."""
+        """Model name and arguments, as given on the command line but for keys and passwords."""
         config = self.results.get("config", {})
-        return f"{config.get('model')} ({config.get('model_args')})"
+        return f"{config.get('model')} ({without_secrets(config.get('model_args'))})"
 
     def expected(self, task: str) -> int:
         """How many items the task has, with the run's --limit and --offset."""
-        counts = self.results["n-samples"][task]
+        counts = self.results.get("n-samples", {}).get(task)
+        if counts is None:
+            raise ValueError(f'{self.path}: "n-samples" does not say how many items {task} has')
         offset = int(self.results.get("config", {}).get("offset") or 0)
         return max(0, min(int(counts["effective"]), int(counts["original"]) - offset))
 
@@ -47,7 +57,8 @@ def results_files(folder: Path) -> set[Path]:
 def load_run(path: Path) -> Run:
     """The run of a results file, or the newest one below a folder.
 
-    Raises FileNotFoundError when there is none, ValueError for a sample without a record.
+    Tasks of lmms-eval's own are set aside. Raises FileNotFoundError when there is no such file,
+    ValueError for a damaged one and for a run that has no task of this package.
     """
     if path.is_dir():
         files = sorted(results_files(path), key=lambda file: file.name)
@@ -56,13 +67,24 @@ def load_run(path: Path) -> Run:
         path = files[-1]
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such results file")
-    results = json.loads(path.read_text(encoding="utf-8"))
-    records = {
-        task: [_record(sample, file) for sample in _samples(file)]
-        for task in results.get("configs", {})
-        for file in [samples_file(path, task)]
-    }
-    return Run(path, results, records)
+    results = _json(path.read_bytes(), f"{path}")
+    tasks = results.get("configs")
+    if not isinstance(tasks, dict) or not tasks:
+        raise ValueError(f'{path}: no results of lmms-eval, which name their tasks in "configs"')
+    records: dict[str, list[Record]] = {}
+    foreign: list[str] = []
+    for task in tasks:
+        file = samples_file(path, task)
+        samples = _samples(file)
+        if samples and not any(map(_copies, samples)):
+            foreign.append(task)
+        else:
+            records[task] = [_record(sample, file) for sample in samples]
+    if not records:
+        raise ValueError(
+            f"{path}: {', '.join(foreign)}: no task of this package, whose samples hold records"
+        )
+    return Run(path, results, records, tuple(foreign))
 
 
 def samples_file(path: Path, task: str) -> Path:
@@ -90,7 +112,7 @@ def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
     if not verdicts.rows:
         return None
     file = judgements_file(run, task)
-    with file.open("w", encoding="utf-8") as lines:
+    with file.open("w", encoding="utf-8", errors="backslashreplace") as lines:
         for row in verdicts.rows.values():
             for judgement in row:
                 entry = asdict(judgement) | {"grades": dict(judgement.grades)}
@@ -101,14 +123,37 @@ def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
 def _samples(file: Path) -> list[dict[str, Any]]:
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no samples; run with --log_samples")
-    with file.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return [
+        _json(line, f"{file}:{number}")
+        for number, line in enumerate(file.read_bytes().split(b"\n"), 1)
+        if line.strip()
+    ]
+
+
+def _json(text: bytes, place: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ValueError(
+            f"{place}: damaged, or cut off while it was written ({error}); the same run once more "
+            "writes it anew, from the replies that are kept"
+        ) from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{place}: {type(found).__name__} in the place of a JSON object")
+    return found
+
+
+def _copies(sample: Mapping[str, Any]) -> list[Record]:
+    found = [sample.get(key) for key in RECORD_KEYS]
+    return [record for record in found if isinstance(record, dict) and "id" in record]
 
 
 def _record(sample: Mapping[str, Any], file: Path) -> Record:
-    found = [sample.get(key) for key in RECORD_KEYS]
-    copies = [record for record in found if isinstance(record, dict) and "id" in record]
+    copies = _copies(sample)
     # One of the copies is whole; the others lack the reply.
     for record in (*(copy for copy in copies if "reply" in copy), *copies):
+        missing = [name for name in _FIELDS if name not in record]
+        if missing:
+            raise ValueError(f"{file}: the record of {record['id']} lacks {', '.join(missing)}")
         return record
     raise ValueError(f"{file}: sample {sample.get('doc_id')} has no record of this package")

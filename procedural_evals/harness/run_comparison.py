@@ -11,6 +11,7 @@ from procedural_evals.harness import results
 from procedural_evals.harness.comparison import Comparison, compare, corrected
 from procedural_evals.harness.comparison_text import comparison_lines
 from procedural_evals.harness.conditions import NotComparableError, settings_contrasts
+from procedural_evals.harness.masking import without_secrets
 from procedural_evals.harness.verdict_records import judged_run
 
 
@@ -81,7 +82,10 @@ def compare_runs(path_a: Path, path_b: Path, options: Options) -> RunComparison:
                 similarity=options.similarity,
             )
         except NotComparableError as error:
-            refused[name] = f"{error}\nSay --force to compare all the same."
+            ways = "--force to compare all the same"
+            if any(contrast.setting == "judges" for contrast in error.contrasts):
+                ways += ", or --judge NAME to have both judged by one"
+            refused[name] = f"{error}\nSay {ways}."
             continue
         except ValueError as error:
             if len(pairs) == 1:
@@ -120,7 +124,7 @@ def settings_of(run: results.Run, task: str) -> dict[str, object]:
     task_config = run.results.get("configs", {}).get(task, {})
     found: dict[str, object] = {
         "generation arguments": task_config.get("generation_kwargs"),
-        "generation arguments given": config.get("gen_kwargs") or None,
+        "generation arguments given": without_secrets(config.get("gen_kwargs") or "") or None,
         "seeds": [config.get(f"{name}_seed") for name in ("random", "numpy", "torch")],
         "limit": config.get("limit"),
         "offset": config.get("offset") or None,

@@ -26,6 +26,7 @@ from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.outputs import WRITTEN_VARIABLE, check_writable
 from procedural_evals.harness.records import open_answers
 from procedural_evals.harness.response_log import FOLDER
+from procedural_evals.printable import printable
 
 DEFAULT_OUTPUT = "results"
 #: How long processes may take to end, in seconds: torchrun gives its own 30 of them.
@@ -200,16 +201,18 @@ def _failed(reply: Any) -> bool:
 def report(run: results.Run, allow_failed: bool = False, allow_unjudged: bool = False) -> bool:
     """Print the tables of a run; whether each of its items was scored or is allowed not to be."""
     print(f"\n{run.model}\n{run.path}")
+    if run.foreign:
+        print(f"tasks of lmms-eval's own, scored above: {', '.join(run.foreign)}")
     complete = True
     for task, records in run.records.items():
-        print(f"\n{task}\n{summaries.table(records)}")
+        print(printable(f"\n{task}\n{summaries.table(records)}"))
         judgements = results.write_judgements(run, task, judge_records(open_answers(records)))
         if judgements is not None:
             print(f"  judgements: {judgements}")
         shortfalls = summaries.shortfalls(records, run.expected(task))
         for kind, lines in shortfalls.items():
             print(f"{len(lines)} {kind}:")
-            print("\n".join(f"  {line}" for line in lines[:20]))
+            print(printable("\n".join(f"  {line}" for line in lines[:20])))
             if len(lines) > 20:
                 print(f"  ... and {len(lines) - 20} more")
             allowed = {"failed": allow_failed, "unjudged": allow_unjudged}.get(kind, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import indent
 
@@ -110,7 +111,7 @@ def shortfalls(records: Sequence[Record], expected: int) -> dict[str, list[str]]
             kinds.setdefault("unjudged", []).append(f"{record['id']}: {reason}")
     ids = [record["id"] for record in records]
     if len(ids) != len(set(ids)):
-        repeated = sorted({i for i in ids if ids.count(i) > 1})
+        repeated = sorted(i for i, count in Counter(ids).items() if count > 1)
         kinds["repeated"] = [f"{i}: scored more than once" for i in repeated]
     if len(set(ids)) < expected:
         kinds["missing"] = [f"{expected - len(set(ids))} of {expected} items have no record"]

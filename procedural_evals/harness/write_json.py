@@ -11,7 +11,8 @@ from typing import Any
 def write_json(path: Path, value: Any) -> None:
     """Write plain dictionaries, lists, numbers and texts; numbers that are not finite as null."""
     text = json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False)
-    path.write_text(f"{text}\n", encoding="utf-8")
+    # Half of a surrogate pair has no bytes, but an escape, which is JSON's own.
+    path.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
 
 
 def _finite(value: Any) -> Any:

@@ -12,8 +12,10 @@ from tqdm import tqdm
 from procedural_evals.dyad.vocabulary import MODES, STEPS
 from procedural_evals.harness import report, results, summaries
 from procedural_evals.harness.judging import judge_records
+from procedural_evals.harness.masking import without_secrets
 from procedural_evals.harness.records import Record, answered_records, open_answers
 from procedural_evals.harness.table_row import Row, Table, table_of
+from procedural_evals.printable import clipped
 from procedural_evals.reporting import figures
 from procedural_evals.reporting.media import Picture, Rows, pictures
 from procedural_evals.reporting.telling import COUNT, Telling, telling_items
@@ -32,6 +34,8 @@ SETTINGS = {
     "encoder": "encoder",
     "decoding": "step decoder",
 }
+# So many characters of a text, of a line, and so many lines are shown: a page is to be read.
+TEXT, LINE, SHOWN = 8000, 300, 50
 _CHANCE = ("random", "most frequent", "majority")
 
 
@@ -69,6 +73,14 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Shortfall:
+    """Items of one kind that have no score: how many, and a line for each of the first."""
+
+    count: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """Everything about one task of the run."""
 
@@ -85,7 +97,7 @@ class Section:
     source: str = ""
     confusion: Table | None = None
     ribbons: str = ""
-    shortfalls: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shortfalls: Mapping[str, Shortfall] = field(default_factory=dict)
     items: tuple[Item, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -118,7 +130,7 @@ def page_of(
     ]
     return Page(
         model=str(config.get("model")),
-        arguments=str(config.get("model_args") or ""),
+        arguments=without_secrets(config.get("model_args") or ""),
         date=_date(str(run.results.get("date") or "")),
         file=run.path.name,
         versions=tuple(_versions(run)),
@@ -141,7 +153,7 @@ def _versions(run: results.Run) -> Iterable[tuple[str, str]]:
     yield "lmms-eval", str(run.results.get("lmms_eval_version"))
     for name in ("gen_kwargs", "batch_size", "device", "limit", "offset", "random_seed"):
         if config.get(name):
-            yield name.replace("_", " "), str(config[name])
+            yield name.replace("_", " "), without_secrets(config[name])
     seconds = run.results.get("total_evaluation_time_seconds")
     if seconds:
         yield "time", f"{float(seconds):.0f} s"
@@ -176,7 +188,7 @@ def _section(
         source=beside.source,
         confusion=_confusion(answered) if kind == "mode" else None,
         ribbons=_ribbons(answered) if kind == "steps" else "",
-        shortfalls=summaries.shortfalls(records, run.expected(task)),
+        shortfalls=_shortfalls(summaries.shortfalls(records, run.expected(task))),
         items=tuple(_items(run, task, records, items, media)),
         settings=tuple(_settings(answered)),
     )
@@ -228,6 +240,14 @@ def _ribbons(answered: Sequence[Record]) -> str:
     return figures.ribbons(tracks, STEPS)
 
 
+def _shortfalls(found: Mapping[str, Sequence[str]]) -> dict[str, Shortfall]:
+    """The first items of each kind, and how many there are."""
+    return {
+        kind: Shortfall(len(lines), tuple(clipped(line, LINE) for line in lines[:SHOWN]))
+        for kind, lines in found.items()
+    }
+
+
 def _settings(answered: Sequence[Record]) -> Iterable[tuple[str, str]]:
     for name, title in SETTINGS.items():
         values = sorted({str(r[name]) for r in answered if r.get(name) is not None})
@@ -275,12 +295,12 @@ def _item(
         why=telling.why,
         tone="plain" if score is None else "good" if score >= 50 else "bad",
         facts=_facts(record, score),
-        question=str(record.get("question") or row.get("question") or ""),
+        question=clipped(str(record.get("question") or row.get("question") or ""), TEXT),
         options=_options(record, row),
         answers=tuple(record.get("answers") or _gold(record)),
-        reply=str(record.get("reply") or record.get("prediction") or ""),
-        judge_words=tuple(pair for pair in words if pair[1]),
-        prompt=prompt,
+        reply=clipped(str(record.get("reply") or record.get("prediction") or ""), TEXT),
+        judge_words=tuple((judge, clipped(said, TEXT)) for judge, said in words if said),
+        prompt=clipped(prompt, TEXT),
         pictures=tuple(found),
         figure=_evidence(record, row),
         problem=problem,

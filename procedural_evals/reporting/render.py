@@ -14,28 +14,38 @@ from markupsafe import Markup
 
 from procedural_evals.harness import report
 from procedural_evals.harness.table_row import Table, number
+from procedural_evals.printable import printable
 from procedural_evals.reporting.media import Picture
 from procedural_evals.reporting.page import Item, Page
 
-FILES = "report_files"
+FILES, HTML, MARKDOWN = "report_files", "report.html", "report.md"
+_NO_NAME = re.compile(r"[^\w.-]")
+_PICTURE = re.compile(rf"\]\({FILES}/([\w.-]+\.(?:svg|jpg))\)")
 
 
 def write(page: Page, folder: Path) -> list[Path]:
     """Write report.html, report.md and the latter's pictures; the two files.
 
-    Pictures of an earlier report in the folder are replaced. Raises OSError for a folder that
-    cannot be written.
+    Pictures of an earlier report in the folder are replaced, other files stay. Raises OSError for
+    a folder that cannot be written.
     """
     files = folder / FILES
     files.mkdir(parents=True, exist_ok=True)
-    for old in [*files.glob("*.svg"), *files.glob("*.jpg")]:
-        old.unlink()
+    for old in _named_in(folder / MARKDOWN):
+        (files / old).unlink(missing_ok=True)
     written = []
-    for name, text in (("report.html", as_html(page)), ("report.md", as_markdown(page, folder))):
+    for name, text in ((HTML, as_html(page)), (MARKDOWN, as_markdown(page, folder))):
         file = folder / name
-        file.write_text(text, encoding="utf-8")
+        file.write_text(printable(text), encoding="utf-8")
         written.append(file)
     return written
+
+
+def _named_in(report: Path) -> set[str]:
+    """The pictures that an earlier report shows."""
+    if not report.is_file():
+        return set()
+    return set(_PICTURE.findall(report.read_text(encoding="utf-8", errors="replace")))
 
 
 def _environment(**functions: Any) -> Environment:
@@ -62,9 +72,9 @@ def as_markdown(page: Page, folder: Path) -> str:
     def figure(svg: str, task: str, name: str) -> str:
         if not svg:
             return ""
-        file = f"{FILES}/{task}-{name}.svg"
-        (folder / file).write_text(svg, encoding="utf-8")
-        return f"![{name} of {task}]({file})\n"
+        file = f"{FILES}/{re.sub(_NO_NAME, '_', task)}-{name}.svg"
+        (folder / file).write_text(printable(svg), encoding="utf-8")
+        return f"![{name} of {plain(task)}]({file})\n"
 
     def source(picture: Picture, task: str, item: Item) -> str:
         file = f"{FILES}/{hashlib.sha256(picture.jpeg).hexdigest()[:16]}.jpg"
