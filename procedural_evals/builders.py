@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import datasets
 from PIL import Image
 
-from procedural_evals import folders, sources
+from procedural_evals import folders, revisions, sources
 
 T = TypeVar("T")
 
@@ -113,12 +112,9 @@ class BenchmarkBuilder(datasets.GeneratorBasedBuilder):
         return sources.resolve(self.NAME, self.HUB_REPOS, self.data_folder, self.config.revision)
 
     @staticmethod
-    def revision_of(source: sources.Source, annotations: Path) -> str:
-        """What the rows were read from: Hub commits, or a digest of the annotation file."""
-        if source.revisions:
-            return ", ".join(f"{repo}@{sha}" for repo, sha in source.revisions.items())
-        digest = hashlib.sha256(annotations.read_bytes()).hexdigest()[:12]
-        return f"{source.origin}:{annotations.name}@{digest}"
+    def revision_of(source: sources.Source, *annotations: Path) -> str:
+        """What the rows were read from: Hub commits, and a digest of each annotation file."""
+        return revisions.revision_of(source, annotations)
 
 
 def per_version(function: Callable[[Path], T]) -> Callable[[Path], T]:

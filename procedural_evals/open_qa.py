@@ -90,11 +90,8 @@ class OpenQuestionBuilder(BenchmarkBuilder):
         ]
 
     def _revision(self, source: sources.Source, layout: Layout) -> str:
-        """Hub commits, or a digest of each file with questions or graphs."""
-        if source.revisions:
-            return self.revision_of(source, source.folder)
-        files = [*layout.question_files, *layout.graph_files]
-        return ", ".join(self.revision_of(source, file) for file in files)
+        """Hub commits, and a digest of each file with questions or graphs."""
+        return self.revision_of(source, *layout.question_files, *layout.graph_files)
 
     def _generate_examples(
         self, rows: list[dict[str, Any]], revision: str

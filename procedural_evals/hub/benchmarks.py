@@ -16,9 +16,10 @@ from huggingface_hub.errors import EntryNotFoundError, RepositoryNotFoundError
 from procedural_evals.hub import eval_yaml, record
 from procedural_evals.hub.problems import PushError, patiently, told
 from procedural_evals.hub.refusals import Refusal
-from procedural_evals.hub.rereading import digest_of
+from procedural_evals.hub.submission import Submission
 from procedural_evals.hub.submit import Prepared
 from procedural_evals.hub.task_ids import task
+from procedural_evals.revisions import content_of, is_commit
 
 NOTHING_SENT = "Nothing was sent."
 
@@ -84,17 +85,25 @@ def misfits(prepared: Sequence[Prepared], benchmarks: Mapping[str, Benchmark]) -
         if split is None:
             yield Refusal("dataset", f"{where} has no {target.config}/{target.split}")
             continue
-        revisions = [digest_of(str(each)) for each in config.get("revisions", [])]
+        revisions = [content_of(str(each)) for each in config.get("revisions", [])]
         if given.revision not in revisions:
-            yield Refusal(
-                "dataset revision",
-                f"{given.task_id} was run on {given.revision}; {where} was built from "
-                f"{', '.join(revisions) or 'unknown files'}",
-            )
+            yield Refusal("dataset revision", _other_data(given, where, revisions))
         if split["rows"] != given.items:
             yield Refusal(
                 "partial run", f"{given.task_id} has {given.items} items; {where} {split['rows']}"
             )
+
+
+def _other_data(given: Submission, where: str, revisions: Sequence[str]) -> str:
+    built = "; ".join(revisions) or "unknown files"
+    text = f"{given.task_id} was run on {given.revision}; {where} was built from {built}"
+    if is_commit(given.revision) != all(map(is_commit, revisions)):
+        older = f"run {given.task_id}" if is_commit(given.revision) else f"build {where.split()[0]}"
+        text += (
+            ". One is a commit and the other a digest of the files, which an older version of this "
+            f"package did not write for a download: {older} again with this one"
+        )
+    return text
 
 
 def read_text(

@@ -10,6 +10,7 @@ from procedural_evals.harness.records import Record, open_answers
 from procedural_evals.hub.claims import LEXICAL, Claim, shipped_prompts
 from procedural_evals.judge.base import Judgement, settled
 from procedural_evals.judge.rubric import JudgeItem, Rubric, Verdict, load_rubric
+from procedural_evals.revisions import content_of
 from procedural_evals.verdicts import PARSER_VERSION, without_unfinished_number
 
 # What the machine or the run's settings decide, and no reply does.
@@ -51,7 +52,7 @@ def _differences(record: Record, made: Record) -> Iterator[tuple[str, str]]:
     for name in sorted((record.keys() | made.keys()) - _OF_THE_RUN):
         ours, theirs = made.get(name), record.get(name)
         if name == "revision":
-            ours, theirs = digest_of(str(ours)), digest_of(str(theirs))
+            ours, theirs = content_of(str(ours)), content_of(str(theirs))
         if ours == theirs:
             continue
         if name not in record:
@@ -70,17 +71,6 @@ def _kind(name: str) -> str:
     if name in _READ:
         return "reply and reading disagree"
     return "a record differs from the dataset's row"
-
-
-def digest_of(revision: str) -> str:
-    """A revision without the word for the place where the files lay.
-
-    >>> digest_of("data_dir:questions.jsonl@6bba29beee6a")
-    'questions.jsonl@6bba29beee6a'
-    >>> digest_of("sample:all_v1.json@5e6edb45e1ae, sample:all.json@44f1203e676c")
-    'all_v1.json@5e6edb45e1ae, all.json@44f1203e676c'
-    """
-    return ", ".join(part.split(":", 1)[-1] for part in revision.split(", "))
 
 
 def _verdicts(claim: Claim) -> Iterator[str]:

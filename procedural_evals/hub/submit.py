@@ -14,10 +14,10 @@ from procedural_evals.harness.records import Record
 from procedural_evals.hub.claims import Claim, claim, date_of
 from procedural_evals.hub.numbers import breakdown, headline, rates
 from procedural_evals.hub.refusals import Refusal, model_argument, refusals
-from procedural_evals.hub.rereading import digest_of
 from procedural_evals.hub.submission import ITEMS_FILE, REPO_ID, Submission, folder_of
 from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
 from procedural_evals.hub.traces import clean, clean_arguments, item_lines, leaks, withheld
+from procedural_evals.revisions import content_of
 
 # Columns of the score tables that stand beside a headline, by their metric.
 _BESIDE = {
@@ -135,7 +135,7 @@ def prepare(made: Claim, target: BenchmarkTask, dataset: str, traces_repo: str) 
     submission = Submission(
         benchmark=target.dataset,
         dataset=dataset,
-        revision=digest_of(str(made.records[0]["revision"])),
+        revision=content_of(str(made.records[0]["revision"])),
         task=made.task,
         task_id=target.id,
         metric=target.metric,

@@ -14,6 +14,7 @@ from PIL import Image
 
 from procedural_evals import video
 from procedural_evals.harness.records import Record
+from procedural_evals.revisions import content_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class Rows:
         if place is None:
             raise LookupError(f"the data found now have no row {record['id']}")
         row: Mapping[str, Any] = rows[place]
-        if str(row["revision"]) != str(record["revision"]):
+        if content_of(str(row["revision"])) != content_of(str(record["revision"])):
             raise LookupError(
                 f"the run read {record['revision']}, the data found now are {row['revision']}"
             )
