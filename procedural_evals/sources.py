@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 DATA_VARIABLE = "PROCEDURAL_EVALS_DATA"
+#: In a folder that `upload.py build` made, and in a download of the repository made of it.
+BUILD_RECORD = "build.json"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,17 @@ def local_folder(name: str, data_dir: str | os.PathLike[str] | None = None) -> P
     return None
 
 
+def require_authors_files(name: str, folder: Path) -> None:
+    """SourceNotFoundError, with the way out, for a folder that is a built dataset."""
+    if (folder / BUILD_RECORD).is_file():
+        raise SourceNotFoundError(
+            f"{name}: {folder} holds a dataset that `upload.py build` made ({BUILD_RECORD}), where "
+            f"the authors' files are looked for. It loads by itself, "
+            f'load_dataset("{folder}"), and tasks run on it in a working directory that has it as '
+            f"{name}; move it out of ${DATA_VARIABLE}"
+        )
+
+
 def resolve(
     name: str,
     repos: Sequence[HubRepo],
@@ -74,6 +87,7 @@ def resolve(
     """
     folder = local_folder(name, data_dir)
     if folder is not None:
+        require_authors_files(name, folder)
         return Source(folder, "data_dir" if data_dir is not None else DATA_VARIABLE)
     return _download(name, repos, revision)
 

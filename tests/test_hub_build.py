@@ -14,8 +14,10 @@ from huggingface_hub import DatasetCard
 
 import procedural_evals  # noqa: F401  (its names are used)
 from procedural_evals import folders, registry, sources
+from procedural_evals.harness import media_check
 from procedural_evals.harness.judging import JUDGE_VARIABLE
 from procedural_evals.hub import build, cli, making, record, validate
+from procedural_evals.hub.claims import dataset_rows
 from procedural_evals.hub.record import BuildError
 from procedural_evals.hub.reload import digest_of
 from procedural_evals.published_rows import with_media
@@ -89,6 +91,23 @@ def test_it_loads_by_its_bare_name_from_the_folder_it_stands_in(built, tmp_path,
 def test_a_built_folder_does_not_stop_its_own_builder(built, monkeypatch):
     monkeypatch.chdir(built.folder.parent)
     assert registry.load_builder(NAME, "sample").config.sample
+
+
+def test_a_built_folder_among_the_authors_files_is_told_from_them(built, monkeypatch):
+    monkeypatch.setenv(sources.DATA_VARIABLE, str(built.folder.parent))
+    with pytest.raises(sources.SourceNotFoundError) as error:
+        datasets.load_dataset(NAME, split="test")
+    assert "holds a dataset that `upload.py build` made (build.json)" in str(error.value)
+    assert f'load_dataset("{built.folder}")' in str(error.value)
+    assert len(datasets.load_dataset(NAME, "sample", split="test")) == 30
+    with pytest.raises(sources.SourceNotFoundError, match=r"build\.json"):
+        media_check.check(NAME)
+
+
+def test_a_run_on_a_built_folder_is_checked_against_it(built, monkeypatch):
+    monkeypatch.chdir(built.folder.parent)
+    rows, problem = dataset_rows("promqa_assembly_text_sample", ("C10095_rgb",))
+    assert (rows is not None and len(rows), problem) == (30, "")
 
 
 def test_a_task_reads_the_videos_of_a_built_dataset(built, tmp_path, monkeypatch):

@@ -76,6 +76,7 @@ def check(name: str, data_dir: str | None = None, progress: bool = True) -> Repo
             f"Get the files with:\n{sources.how_to_get(name, builder.HUB_REPOS)}\n"
             f"{builder.MEDIA_HINT}".rstrip()
         )
+    sources.require_authors_files(name, folder)
     report = Report(name, folder, hint=builder.MEDIA_HINT, deviations=builder.deviations(folder))
     known: set[Path] = set()
     wanted = list(builder.media(folder))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
@@ -30,7 +30,7 @@ from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
 from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
 from procedural_evals.judge.base import Judgement
 from procedural_evals.prompts import PROMPTS_VARIABLE
-from procedural_evals.registry import builder_class
+from procedural_evals.registry import VIEW_VARIABLE
 
 LEXICAL = "lexical"
 
@@ -105,14 +105,22 @@ class Claim:
 
 
 @contextmanager
-def shipped_prompts() -> Iterator[None]:
-    """Templates and rubrics within are the package's own, whatever the environment says."""
-    before = os.environ.pop(PROMPTS_VARIABLE, None)
+def _variable(name: str, value: str | None) -> Iterator[None]:
+    """A variable of the environment has this value within, or with None is not there."""
+    before = os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = value
     try:
         yield
     finally:
+        os.environ.pop(name, None)
         if before is not None:
-            os.environ[PROMPTS_VARIABLE] = before
+            os.environ[name] = before
+
+
+def shipped_prompts() -> AbstractContextManager[None]:
+    """Templates and rubrics within are the package's own, whatever the environment says."""
+    return _variable(PROMPTS_VARIABLE, None)
 
 
 def claim(run: results.Run, task: str, model: str, simulated: bool = False) -> Claim:
@@ -152,15 +160,8 @@ def verdicts_of(run: results.Run, task: str) -> Verdicts:
     file = results.judgements_file(run, task)
     if not file.is_file():
         chosen = {str(record.get("judge") or NO_JUDGE) for record in answers}
-        before = os.environ.get(JUDGE_VARIABLE)
-        os.environ[JUDGE_VARIABLE] = chosen.pop() if len(chosen) == 1 else NO_JUDGE
-        try:
+        with _variable(JUDGE_VARIABLE, chosen.pop() if len(chosen) == 1 else NO_JUDGE):
             verdicts = judge_records(answers)
-        finally:
-            if before is None:
-                del os.environ[JUDGE_VARIABLE]
-            else:
-                os.environ[JUDGE_VARIABLE] = before
         results.write_judgements(run, task, verdicts)
         return verdicts
     return read_verdicts(file)
@@ -194,17 +195,16 @@ def dataset_rows(
     from datasets.exceptions import DatasetsError
 
     config = task_file(task)
-    options = dict(config.get("dataset_kwargs") or {})
-    takes_view = hasattr(builder_class(config["dataset_path"]).BUILDER_CONFIG_CLASS, "view")
-    if takes_view and len(views) == 1:
-        options["view"] = views[0]
+    # By the variable, as in a run: a built folder of that name takes no such argument.
+    view = views[0] if len(views) == 1 else os.environ.get(VIEW_VARIABLE)
     try:
-        rows = datasets.load_dataset(
-            config["dataset_path"],
-            config["dataset_name"],
-            split=config["test_split"],
-            **options,
-        )
+        with _variable(VIEW_VARIABLE, view):
+            rows = datasets.load_dataset(
+                config["dataset_path"],
+                config["dataset_name"],
+                split=config["test_split"],
+                **(config.get("dataset_kwargs") or {}),
+            )
     except (OSError, ValueError, KeyError, RuntimeError, DatasetsError) as error:
         cause = error.__cause__ or error
         return None, f"{type(cause).__name__}: {' '.join(str(cause).split())}"

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FILE = "build.json"
+from procedural_evals.sources import BUILD_RECORD
+
+FILE = BUILD_RECORD
 FORMAT = 1
 
 
