@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from procedural_evals.harness.pairing import Pairs
-from procedural_evals.harness.records import Record
 from procedural_evals.revisions import content_of
 
 #: Fields that refuse, under the names that users read.
@@ -110,22 +109,23 @@ def _contrast(pairs: Pairs, name: str, refuses: bool, *fields: str) -> Contrast 
     """Where the records differ in one of the fields; an empty list is as good as none."""
     counts: Counter[tuple[str, str]] = Counter()
     for left, right in zip(pairs.a, pairs.b, strict=True):
-        here = [_value(left, field) for field in fields]
-        there = [_value(right, field) for field in fields]
-        if here != there:
-            first = next(n for n in range(len(fields)) if here[n] != there[n])
-            prefix = f"{fields[first]} " if len(fields) > 1 else ""
-            counts[f"{prefix}{_text(here[first])}", f"{prefix}{_text(there[first])}"] += 1
+        for field in fields:
+            here, there = left.get(field) or None, right.get(field) or None
+            if not _same(field, here, there):
+                prefix = f"{field} " if len(fields) > 1 else ""
+                counts[f"{prefix}{_text(here)}", f"{prefix}{_text(there)}"] += 1
+                break
     if not counts:
         return None
     values = tuple((*texts, count) for texts, count in counts.most_common())
     return Contrast(name, refuses, counts.total(), values)
 
 
-def _value(record: Record, field: str) -> Any:
-    """A record's value; the same files are the same revision, wherever they lay."""
-    value = record.get(field) or None
-    return content_of(value) if field == "revision" and isinstance(value, str) else value
+def _same(field: str, here: Any, there: Any) -> bool:
+    """Whether two values mean the same: the same files are, wherever they lay."""
+    if field == "revision" and isinstance(here, str) and isinstance(there, str):
+        return content_of(here) == content_of(there)
+    return bool(here == there)
 
 
 def _text(value: Any) -> str:
