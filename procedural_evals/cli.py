@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -35,7 +37,7 @@ def run_command(
     """Run one command of a package of commands, such as `procedural_evals.commands`.
 
     The exit status is what the command returns, 2 for a wrong argument or a missing file, 130
-    after an interrupt.
+    after an interrupt, 141 when the reader of its output has gone.
     """
     parser = _parser(package, prog, description)
     options, rest = parser.parse_known_args(arguments)
@@ -43,7 +45,13 @@ def run_command(
     if rest and not getattr(module, "PASSES_ON", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return int(module.execute(options, rest))
+        status = int(module.execute(options, rest))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read along, such as `head`, has seen enough; nothing more is written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except (ImportError, OSError, KeyError, ValueError, RuntimeError) as error:
         message = error.args[0] if isinstance(error, KeyError) else error
         print(f"{prog} {options.command}: {printable(str(message))}", file=sys.stderr)

@@ -1,6 +1,9 @@
 """Results folders that are damaged, foreign, secret, hostile or huge: what users see of them."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -242,3 +245,15 @@ def test_no_p_value_is_smaller_than_the_number_of_clusters_allows(k):
     found = Difference(5.0, 4.0, 6.0, 0.001)
     line = line_of("accuracy", "all", 50.0, 55.0, found, [f"v{n}" for n in range(k)], True)
     assert line.p_value == max(0.001, 2 / 2**k)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    write_run(tmp_path / "a", {"bench": choice(400, seed=1)})
+    write_run(tmp_path / "b", {"bench": choice(400, seed=2)})
+    command = [sys.executable, "-m", "procedural_evals.cli", "compare", "--flips", "400"]
+    with subprocess.Popen(
+        [*command, tmp_path / "a", tmp_path / "b"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
