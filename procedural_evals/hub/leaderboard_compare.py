@@ -50,8 +50,10 @@ def compare_entries(folder: Path, a: str, b: str, metric: str) -> dict[str, Any]
     except NotComparableError as error:
         contrasts = "; ".join(map(str, error.contrasts))
         return {"error": f"These rows do not rest on the same thing. {contrasts}."}
-    except (ValueError, OSError, KeyError) as error:
-        return {"error": f"{error.args[0] if isinstance(error, KeyError) else error}"}
+    except (ValueError, OSError) as error:
+        return {"error": str(error)}
+    except (KeyError, TypeError, AttributeError) as error:  # the items are anybody's
+        return {"error": f"The items of these rows cannot be compared: {error!r}"}
 
 
 def _submission(found: Sequence[Submission], row: str, metric: str) -> Submission:

@@ -59,8 +59,8 @@ def readable_submissions(folder: Path) -> tuple[list[Submission], list[str]]:
     for file in sorted(folder.glob(f"*/*/*/{SUBMISSION_FILE}")):
         place = file.parent.relative_to(folder).as_posix()
         try:
-            submission = Submission.from_json(file.read_text(encoding="utf-8"))
-        except (SubmissionError, OSError, UnicodeDecodeError) as error:
+            submission = Submission.from_file(file)
+        except (SubmissionError, OSError) as error:
             problems.append(f"{place}: {error}")
             continue
         if submission.folder == place:

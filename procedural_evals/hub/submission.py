@@ -12,13 +12,14 @@ A traces repository holds two files for every submission, in
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from procedural_evals.hub.submission_types import LARGEST_FILE, wrong_types
 
 #: Version of the file format. A file of another version is refused, never guessed at.
 VERSION = 1
@@ -30,8 +31,12 @@ ITEMS_FILE = "items.jsonl"
 NEEDED_VERSIONS = ("procedural-evals", "lmms-eval")
 
 #: ORG/NAME.
-REPO_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+REPO_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# Fields that are lists in a file.
+_LISTS = ("scale", "rows", "judges", "templates")
+# No number of a submission comes near it.
+_BEYOND = 1e12
 
 
 class SubmissionError(ValueError):
@@ -124,7 +129,7 @@ class Submission:
 
     def __post_init__(self) -> None:
         """SubmissionError, which lists everything that is wrong."""
-        problems = list(_problems(self))
+        problems = list(wrong_types(self)) or list(_problems(self))
         if problems:
             raise SubmissionError(f"{self.benchmark}/{self.task_id}: " + "; ".join(problems))
 
@@ -142,7 +147,7 @@ class Submission:
         """The submission in a file's text; SubmissionError for anything else."""
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SubmissionError(f"not JSON: {error}") from None
         if not isinstance(data, dict):
             raise SubmissionError(f"{type(data).__name__} instead of an object")
@@ -152,13 +157,25 @@ class Submission:
         known = {each.name for each in fields(cls)}
         if unknown := sorted(set(data) - known):
             raise SubmissionError(f"unknown fields: {', '.join(unknown)}")
+        for name in _LISTS:
+            if not isinstance(data.get(name), list):
+                raise SubmissionError(f"{name} is no list")
+            data[name] = tuple(data[name])
         try:
             data["rows"] = tuple(Breakdown(**row) for row in data["rows"])
-            for name in ("scale", "judges", "templates"):
-                data[name] = tuple(data[name])
             return cls(**data)
-        except (KeyError, TypeError) as error:
+        except TypeError as error:
             raise SubmissionError(f"fields do not fit: {error}") from None
+
+    @classmethod
+    def from_file(cls, file: Path) -> Submission:
+        """The submission in a file; SubmissionError for anything else, OSError as `open`."""
+        if (size := file.stat().st_size) > LARGEST_FILE:
+            raise SubmissionError(f"{size:,} bytes; a submission has {LARGEST_FILE:,} at most")
+        try:
+            return cls.from_json(file.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise SubmissionError(f"not UTF-8: {error}") from None
 
 
 def folder_of(benchmark: str, model: str, task_id: str) -> str:
@@ -181,8 +198,8 @@ def submissions(folder: Path) -> list[Submission]:
     found = []
     for file in sorted(folder.glob(f"*/*/*/{SUBMISSION_FILE}")):
         try:
-            submission = Submission.from_json(file.read_text(encoding="utf-8"))
-        except (SubmissionError, UnicodeDecodeError) as error:
+            submission = Submission.from_file(file)
+        except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from None
         if file.parent.relative_to(folder).as_posix() != submission.folder:
             raise SubmissionError(f"{file}: it belongs into {submission.folder}")
@@ -195,10 +212,24 @@ def items(folder: Path, submission: Submission) -> list[dict[str, Any]]:
 
     Each has `id`, `cluster` (video, recording or participant), `failure` and `reply`; scored ones
     have `score` in the unit of the submission's scale where an item has a score of its own.
+    SubmissionError that names the line of one that is no record, OSError when there is no file.
     """
-    file = folder / submission.traces
-    with file.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    with (folder / submission.traces).open("rb") as lines:
+        return [
+            _item(line, f"{submission.traces}:{number}") for number, line in enumerate(lines, 1)
+        ]
+
+
+def _item(line: bytes, place: str) -> dict[str, Any]:
+    try:
+        item = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SubmissionError(f"{place}: not JSON: {error}") from None
+    if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+        raise SubmissionError(f"{place}: no record of an item")
+    if "score" in item and not _finite(item["score"]):
+        raise SubmissionError(f"{place}: score {item['score']!r:.40} is no number")
+    return item
 
 
 def _problems(given: Submission) -> Iterator[str]:
@@ -242,7 +273,7 @@ def _wrong_numbers(given: Submission) -> Iterator[str]:
             yield f"interval{label} [{row.low}, {row.high}] has one end only"
         elif row.low is not None and row.high is not None and not row.low <= row.high:
             yield f"interval{label} [{row.low}, {row.high}] ends before it begins"
-        if type(row.n) is not int or row.n < 1:
+        if not 1 <= row.n < _BEYOND:
             yield f"n{label} {row.n!r}: at least 1 item is needed"
     if given.answered + given.failed != given.items or given.failed < 0:
         yield f"{given.answered} answered and {given.failed} failed of {given.items} items"
@@ -261,4 +292,6 @@ def _numbers(row: Breakdown) -> list[object]:
 
 
 def _finite(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -_BEYOND < value < _BEYOND  # a NaN is on neither side
