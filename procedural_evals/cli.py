@@ -42,6 +42,11 @@ def run_command(
     parser = _parser(package, prog, description)
     options, rest = parser.parse_known_args(arguments)
     module = _module(package, options.command)
+    # argparse takes no positional arguments after an option once it has seen some before it.
+    takes = getattr(module, "ALSO_LAST", None)
+    if takes is not None and not any(word.startswith("-") for word in rest):
+        setattr(options, takes, [*getattr(options, takes), *rest])
+        rest = []
     if rest and not getattr(module, "PASSES_ON", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:

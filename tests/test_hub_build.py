@@ -316,7 +316,38 @@ def test_unknown_names_and_missing_files_are_told(tmp_path, no_data, capsys):
     assert "leave out data_dir" in capsys.readouterr().err
     assert cli.main(["build", "promqa-cooking", "--out", str(tmp_path)]) == 2
     assert "git clone https://github.com/kimihiroh/promqa" in capsys.readouterr().err
+    assert cli.main(["build", NAME, "--out", str(tmp_path), "--data-dir", "no/such"]) == 2
+    assert "data_dir='no/such' is not a folder" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_the_files_of_any_configuration_is_not_passed_over_for_the_sample(
+    tmp_path, no_data, capsys, monkeypatch
+):
+    monkeypatch.setattr(making.Making, "add", lambda *_, **__: None)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "out").mkdir()
+    given = ["--out", str(tmp_path / "out"), "--data-dir", str(tmp_path / "mine")]
+    assert cli.main(["build", NAME, *given]) == 2
+    assert "holds the files of no configuration" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path, capsys):
+    (tmp_path / "notes").touch()
+    assert cli.main(["build", NAME, "--out", str(tmp_path / "notes" / "built")]) == 2
+    assert f"{tmp_path / 'notes'} is a file" in capsys.readouterr().err
+
+
+def test_rows_that_cannot_be_made_are_told_with_their_cause(tmp_path, no_data, monkeypatch, capsys):
+    def broken(self, rows, revision):
+        raise ValueError("parts/c02c-all.png: no picture")
+        yield
+
+    monkeypatch.setattr(registry.builder_class(NAME), "_generate_examples", broken)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    assert cli.main(["build", NAME, "--config", "sample", "--out", str(tmp_path / "out")]) == 2
+    assert "promqa-assembly sample: parts/c02c-all.png: no picture" in capsys.readouterr().err
 
 
 # ---- what is found in a folder that was tampered with -------------------------------------------
@@ -384,7 +415,20 @@ def test_rows_that_load_otherwise_are_named(copy):
     )
 
 
-@pytest.mark.parametrize("content", ["{", '{"format": 2, "name": "a"}', "[]"])
+_RECORD = '{"format": 1, "name": "a", "terms": [], "restricted": [], "configs": '
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        '{"format": 2, "name": "a"}',
+        "[]",
+        _RECORD + "[]}",
+        _RECORD + '{"a": {}}}',
+        _RECORD + '{"a": {"splits": {"test": {"files": {"data/x.parquet": 1}}}}}}',
+    ],
+)
 def test_a_folder_without_a_readable_record_is_refused(tmp_path, content):
     with pytest.raises(BuildError, match=r"no build\.json"):
         validate.problems(tmp_path)

@@ -8,7 +8,7 @@ from procedural_evals.harness import results, versions
 from procedural_evals.hub.claims import claim
 from procedural_evals.hub.completeness import published_size
 from procedural_evals.hub.refusals import refusals
-from procedural_evals.hub.submit import plan
+from procedural_evals.hub.submit import plan, repositories_of
 from procedural_evals.hub.task_ids import TASKS
 
 from .judge_server import JudgeServer
@@ -414,6 +414,13 @@ def test_all_reasons_are_named_at_once(choice_run):
 
     found = reasons(edit_results(choice_run, spoil), model="ORG/NAME", simulated=False)
     assert {"model", "simulated", "partial run", "score", "versions"} <= found.keys()
+
+
+def test_two_repositories_for_a_benchmark():
+    given = ["acme/flatpack-bench", "flatpack-bench=lab/furniture"]
+    with pytest.raises(ValueError, match=r"two repositories for flatpack-bench: acme/.* and lab/"):
+        repositories_of(given)
+    assert repositories_of(given[:1] * 2) == {"flatpack-bench": "acme/flatpack-bench"}
 
 
 def test_a_benchmark_without_its_repository(choice_run):

@@ -145,6 +145,54 @@ def test_the_commands_of_an_installed_package() -> None:
         assert f"    {name} " in shown.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["datasets", "dyad", "--namespace", "ORG"], ["dyad"]),
+        (["datasets", "--namespace", "ORG", "dyad"], ["dyad"]),
+        (["datasets", "dyad", "--namespace", "ORG", "--dry-run", "dyad", "x"], ["dyad", "x"]),
+        (["--namespace", "ORG", "datasets"], []),
+    ],
+)
+def test_names_stand_before_and_after_the_options_and_count_once(
+    own_hub: hub_server.Hub, monkeypatch: pytest.MonkeyPatch, words: list[str], names: list[str]
+) -> None:
+    from procedural_evals.hub import targets
+
+    found: list[list[str]] = []
+    monkeypatch.setattr(targets, "datasets", lambda given, *_, **__: found.append(given) or [])
+    assert cli.main(["push", *words]) == 0
+    assert found == [names]
+
+
+def test_an_unknown_option_is_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["push", "datasets", "--namespace", "ORG", "--privat", "dyad"])
+    assert "unrecognized arguments: --privat dyad" in capsys.readouterr().err
+
+
+def test_a_folder_of_another_dataset_is_not_pushed_under_a_wrong_name(
+    own_hub: hub_server.Hub,
+    built: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(validate, "require_valid", record.load)
+    folder = built.rename(built.with_name("dyad"))
+    arguments = [
+        "push",
+        "datasets",
+        "dyad",
+        "--namespace",
+        "ORG",
+        "--build-dir",
+        str(folder.parent),
+    ]
+    assert cli.main(arguments) == 2
+    assert "dyad was built from promqa-assembly" in capsys.readouterr().err
+    assert own_hub.names("dataset") == []
+
+
 def test_what_comes_after_a_failure_is_named(
     own_hub: hub_server.Hub,
     tmp_path: Path,

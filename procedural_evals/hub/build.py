@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+from datasets.exceptions import DatasetGenerationError
 
 from procedural_evals import registry
 from procedural_evals.hub import eval_yaml, record, validate
 from procedural_evals.hub.making import Making, RestrictedTextError
 from procedural_evals.hub.record import BuildError, BuiltDataset
-from procedural_evals.sources import DATA_VARIABLE
+from procedural_evals.sources import DATA_VARIABLE, local_folder
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +95,9 @@ def _check_free(folder: Path, overwrite: bool) -> None:
             f"{folder} is where load_dataset looks for the authors' files, ${DATA_VARIABLE}; "
             "choose another --out"
         )
+    there = next(place for place in (folder.parent, *folder.parent.parents) if place.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"--out {folder.parent}: {there} is a file")
     if not folder.exists():
         return
     if not overwrite:
@@ -131,8 +135,10 @@ def _builders(
         for config in dict.fromkeys(configs):
             yield _prepared(name, config, None if other and config in simulated else data_dir)
         return
+    if data_dir:
+        local_folder(name, data_dir)  # one that is absent is not passed over for the sample
     found = data_dir or registry.load_builder(name, known[0].name).data_folder
-    count = 0
+    count, read = 0, 0
     for config in _distinct(known):
         if not config.sample and found is None:
             logger.warning("%s %s: not built, no files found", name, config.name)
@@ -142,8 +148,13 @@ def _builders(
         except FileNotFoundError as error:
             logger.warning("%s %s: not built, %s", name, config.name, error)
             continue
-        count += 1
+        count, read = count + 1, read + (not config.sample)
         yield builder
+    if data_dir and not read:
+        raise FileNotFoundError(
+            f"{name}: --data-dir {data_dir} holds the files of no configuration; the lines above "
+            "say what was looked for. The sample alone: --config, without --data-dir"
+        )
     if not count:
         hint = registry.builder_class(name).MEDIA_HINT
         raise FileNotFoundError(f"{name}: there is no sample, and no files were found.\n{hint}")
@@ -161,5 +172,9 @@ def _distinct(configs: Iterable[Any]) -> Iterator[Any]:
 
 def _prepared(name: str, config: str, data_dir: str | None) -> datasets.GeneratorBasedBuilder:
     builder = registry.load_builder(name, config, data_dir)
-    builder.download_and_prepare()
+    try:
+        builder.download_and_prepare()
+    except DatasetGenerationError as error:
+        # "An error occurred": what happened is the cause.
+        raise BuildError(f"{name} {config}: {error.__cause__ or error}") from error
     return builder

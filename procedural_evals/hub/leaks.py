@@ -19,6 +19,9 @@ _TOKENS = {
     "an API key": re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"),
     "a token of GitHub": re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
     "a key of AWS": re.compile(r"\bAKIA[A-Z0-9]{16}\b"),
+    "an API key of Google": re.compile(r"\bAIza[A-Za-z0-9_-]{35}"),
+    "a token of Slack": re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    "a password in an address": re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@\"']+:[^\s/@\"']+@"),
     "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
 }
 # Folders at which absolute paths begin; a slash in the middle of words is none.

@@ -86,13 +86,31 @@ def load(folder: str | Path) -> BuiltDataset:
         record = json.loads(file.read_text(encoding="utf-8"))
         if record["format"] != FORMAT:
             raise BuildError(f"{file}: format {record['format']!r}, not {FORMAT}; build it again")
-        for key in ("name", "configs", "terms", "restricted"):
-            record[key]
-    except (ValueError, KeyError, TypeError) as error:
+        built = BuiltDataset(Path(folder), record)
+        _require_fields(built)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, BuildError):
             raise
         raise BuildError(f"{file}: not a record of a build ({error!r}); build it again") from error
-    return BuiltDataset(Path(folder), record)
+    return built
+
+
+def _require_fields(built: BuiltDataset) -> None:
+    """KeyError, TypeError or AttributeError for a record that lacks what is read from it."""
+    _require(built.record, "name", "terms")
+    for config in built.record["configs"].values():
+        _require(config, "default", "revisions", "linked", "embedded")
+    for _, _, split in built.each_split():
+        _require(split, "rows", "bytes", "digest")
+    for file in built.files.values():
+        _require(file, "bytes", "sha256")
+    if not all(isinstance(line, str) for line in built.restricted):
+        raise TypeError("restricted holds something that is no text")
+
+
+def _require(entry: Mapping[str, Any], *names: str) -> None:
+    if missing := [name for name in names if name not in entry]:
+        raise KeyError(", ".join(missing))
 
 
 def write(built: BuiltDataset) -> None:

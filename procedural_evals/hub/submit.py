@@ -109,12 +109,17 @@ def repositories_of(datasets: Sequence[str]) -> dict[str, str]:
     >>> repositories_of(["acme/flatpack-bench", "dyad=acme/dyad-built"])
     {'flatpack-bench': 'acme/flatpack-bench', 'dyad': 'acme/dyad-built'}
     """
-    found = {}
+    found: dict[str, str] = {}
     for given in datasets:
         name, _, repository = given.rpartition("=")
         if not REPO_ID.fullmatch(repository):
             raise ValueError(f"--dataset {given}: ORG/NAME or BENCHMARK=ORG/NAME is needed")
-        found[name or repository.split("/")[1]] = repository
+        benchmark = name or repository.split("/")[1]
+        if found.setdefault(benchmark, repository) != repository:
+            raise ValueError(
+                f"--dataset names two repositories for {benchmark}: {found[benchmark]} and "
+                f"{repository}"
+            )
     return found
 
 

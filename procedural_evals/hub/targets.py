@@ -44,6 +44,8 @@ def datasets(
         if folder.exists() and not rebuild:
             say(f"{folder}: taken as it was built (--rebuild builds it anew); checking it")
             built = validate.require_valid(folder)
+            if built.name != name:
+                raise BuildError(f"{folder} was built from {built.name}: its name is wrong")
         else:
             say(f"{folder}: building it")
             try:

@@ -15,13 +15,17 @@ DESCRIPTION = """Each repository is made if it is missing, private without --pub
 the new files in one commit: what is there already is not sent again, what the build no longer has
 is removed. Interrupted, the same command goes on."""
 
+#: Names may stand after the options, too.
+ALSO_LAST = "names"
 KINDS = ("datasets", "metrics", "cards", "leaderboard")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("kind", choices=KINDS, help="what to push")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all)")
+    parser.add_argument(
+        "names", nargs="*", default=[], metavar="NAME", help="only these (default: all)"
+    )
     parser.add_argument(
         "--namespace", required=True, metavar="ORG", help="user or organization to push to"
     )
@@ -89,14 +93,15 @@ def _targets(options: argparse.Namespace) -> list[Target]:
     from procedural_evals.hub import targets
 
     namespace, build_dir = options.namespace, Path(options.build_dir)
+    names = list(dict.fromkeys(options.names))
     if options.results and options.kind != "leaderboard":
         raise ValueError(f"--results goes with the leaderboard, not with {options.kind}")
     if options.kind == "datasets":
-        return targets.datasets(options.names, namespace, build_dir, rebuild=options.rebuild)
+        return targets.datasets(names, namespace, build_dir, rebuild=options.rebuild)
     if options.kind == "metrics":
-        return targets.metrics(options.names, namespace, build_dir)
+        return targets.metrics(names, namespace, build_dir)
     if options.kind == "cards":
-        return targets.cards(options.names, namespace, build_dir)
-    if options.names:
-        raise ValueError(f"there is one leaderboard: leave out {' '.join(options.names)}")
+        return targets.cards(names, namespace, build_dir)
+    if names:
+        raise ValueError(f"there is one leaderboard: leave out {' '.join(names)}")
     return targets.leaderboard(namespace, build_dir, options.results)
