@@ -154,6 +154,7 @@ def garble(file):
         ("*_samples_*", garble, "_samples_bench.jsonl:2: damaged"),
         ("*_results.json", lambda f: f.write_text("[1]"), "list in the place of a JSON object"),
         ("*_results.json", lambda f: f.write_text("{}"), '"configs"'),
+        ("*_results.json", lambda f: f.write_text('{"configs": [1]}'), '"configs" is [1]'),
         ("*_samples_*", lambda f: f.write_text("[1]\n"), "jsonl:1: list in the place of"),
         (
             "*_samples_*",
@@ -168,6 +169,17 @@ def test_a_damaged_file_is_named(tmp_path, capsys, command, pattern, spoil, word
     spoil(next(tmp_path.glob(pattern)))
     paths = [tmp_path, tmp_path] if command == "compare" else [tmp_path]
     assert words in _error(capsys, [command, *paths])
+
+
+@pytest.mark.parametrize("changed", [40, 20])
+def test_records_of_an_unknown_kind_are_named(tmp_path, capsys, changed):
+    records = choice()
+    for record in records[:changed]:
+        record["kind"] = "drawing"
+    write_run(tmp_path, {"bench": records})
+    samples = next(tmp_path.glob("*_samples_*"))
+    samples.write_text(samples.read_text().replace('"judge": {', '"accuracy": {'))
+    assert "drawing; a task's are all of one of" in _error(capsys, ["report", tmp_path])
 
 
 def test_empty_lines_are_no_damage(tmp_path):

@@ -68,8 +68,11 @@ def load_run(path: Path) -> Run:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such results file")
     results = _json(path.read_bytes(), f"{path}")
+    for part in ("configs", "config", "n-samples"):
+        if not isinstance(results.get(part, {}), dict):
+            raise ValueError(f'{path}: "{part}" is {results[part]!r:.40}, no JSON object')
     tasks = results.get("configs")
-    if not isinstance(tasks, dict) or not tasks:
+    if not tasks:
         raise ValueError(f'{path}: no results of lmms-eval, which name their tasks in "configs"')
     records: dict[str, list[Record]] = {}
     foreign: list[str] = []

@@ -66,7 +66,15 @@ ROWS: dict[str, tuple[str, Callable[[Sequence[Record]], Iterator[Row]]]] = {
 def rows(records: Sequence[Record]) -> list[Row]:
     """The lines of the task's table; none when no item was answered."""
     scored = answered_records(records)
-    return list(ROWS[scored[0]["kind"]][1](scored)) if scored else []
+    if not scored:
+        return []
+    kinds = {str(record["kind"]) for record in scored}
+    if len(kinds) > 1 or not kinds <= set(ROWS):
+        raise ValueError(
+            f"records of the kind {', '.join(sorted(kinds))}; a task's are all of one of "
+            f"{', '.join(ROWS)}. Records of a newer version need that version"
+        )
+    return list(ROWS[kinds.pop()][1](scored))
 
 
 def table(records: Sequence[Record]) -> str:
