@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import datasets
@@ -184,10 +185,33 @@ def test_entries_of_other_tasks_are_kept(hub, api, prepared):
     assert (ours.task_id, ours.value) == (CHOICE, round(prepared[0].submission.value, 4))
 
 
-def test_a_results_file_that_holds_something_else_is_left_alone(hub, api, prepared):
-    api.create_commit(MODEL, [CommitOperationAdd(FILE, b"notes: mine")], commit_message="Mine")
-    with pytest.raises(PushError, match="holds no list of results"):
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"notes: mine", "holds no list of results"),
+        (b"notes: [1", "not readable as YAML"),
+        (b"\xff\xfe", "no text in UTF-8"),
+    ],
+)
+def test_a_results_file_that_holds_something_else_is_left_alone(
+    hub, api, prepared, content, problem
+):
+    api.create_commit(MODEL, [CommitOperationAdd(FILE, content)], commit_message="Mine")
+    with pytest.raises(PushError, match=rf"{MODEL}: {FILE}.*{problem}"):
         pull_requests.send(api, prepared, push_benchmark(api, prepared), public=False)
+    assert TRACES not in hub.names("dataset")  # found out before anything was sent
+
+
+def test_a_repository_of_something_else_gets_no_traces(hub, api, prepared):
+    found = push_benchmark(api, prepared)
+    (dataset,) = found
+    mixed = [
+        replace(one, submission=replace(one.submission, traces_repo=dataset)) for one in prepared
+    ]
+    before = hub.repository("dataset", dataset).files()
+    with pytest.raises(PushError, match=r"holds build\.json and no submission"):
+        pull_requests.send(api, mixed, found, public=True)
+    assert hub.repository("dataset", dataset).files() == before
 
 
 def test_two_numbers_of_one_run_share_a_pull_request(hub, api, tmp_path):

@@ -122,3 +122,5 @@ def read_text(
         return patiently(download, f"read {repository}/{path}")
     except EntryNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise PushError(f"{repository}: {path} is no text in UTF-8: {error}") from None

@@ -6,27 +6,19 @@ there is found and not sent again, so that an interrupted submission is simply r
 
 from __future__ import annotations
 
-import copy
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import yaml
-from huggingface_hub import (
-    CommitOperationAdd,
-    EvalResultEntry,
-    HfApi,
-    eval_result_entries_to_yaml,
-)
+from huggingface_hub import CommitOperationAdd, EvalResultEntry, HfApi
 from huggingface_hub.errors import RepositoryNotFoundError
 
 from procedural_evals.hub.benchmarks import NOTHING_SENT, Benchmark, read_text
 from procedural_evals.hub.problems import PushError, patiently, told
+from procedural_evals.hub.results_files import edited, existing_entries, has, results_file
 from procedural_evals.hub.submit import Prepared
 from procedural_evals.hub.trace_repository import commits_of, send_traces
 
-RESULTS_FOLDER = ".eval_results"
 AGAIN = "Run the same command again: what is there already is not sent twice."
 
 
@@ -71,45 +63,12 @@ def entry_of(
     )
 
 
-def as_yaml(content: Sequence[EvalResultEntry]) -> str:
-    """Entries as the text of a results file."""
-    return _text(eval_result_entries_to_yaml(list(content)))
-
-
-def _text(content: Sequence[Any]) -> str:
-    text: str = yaml.safe_dump(list(content), sort_keys=False, allow_unicode=True, width=100)
-    return text
-
-
-def results_file(benchmark_name: str) -> str:
-    """Where a model's repository keeps its numbers on a benchmark.
-
-    >>> results_file("dyad")
-    '.eval_results/dyad.yaml'
-    """
-    return f"{RESULTS_FOLDER}/{benchmark_name}.yaml"
-
-
-def merged(existing: Sequence[Any], entries: Sequence[EvalResultEntry]) -> list[Any]:
-    """The existing entries with ours: in place of those of the same task ids, else at the end."""
-    ours = {_key(each): each for each in eval_result_entries_to_yaml(list(entries))}
-    kept = [ours.pop(_key(each), each) for each in existing]
-    return [*kept, *ours.values()]
-
-
-def _key(entry: Any) -> tuple[Any, Any]:
-    dataset = entry.get("dataset") if isinstance(entry, dict) else None
-    return (
-        (dataset.get("id"), dataset.get("task_id")) if isinstance(dataset, dict) else (None, entry)
-    )
-
-
 def send(
     api: HfApi, prepared: Sequence[Prepared], benchmarks: Mapping[str, Benchmark], public: bool
 ) -> Sent:
     """Send traces and open the pull request; PushError when the Hub refuses either."""
     model, repository = prepared[0].submission.model, prepared[0].submission.traces_repo
-    _check_model(api, model)
+    _check_model(api, model, {results_file(one.submission.benchmark) for one in prepared})
     with told(repository, lambda: f"No pull request was opened. {AGAIN}"):
         private, new_traces = send_traces(api, prepared, public)
         commits = commits_of(api, prepared)
@@ -124,7 +83,8 @@ def send(
     return Sent(f"{api.endpoint}/datasets/{repository}", private, address, new_traces, new)
 
 
-def _check_model(api: HfApi, model: str) -> None:
+def _check_model(api: HfApi, model: str, files: Iterable[str]) -> None:
+    """PushError for a model without a repository, or with results that cannot be edited."""
     with told(model, lambda: NOTHING_SENT):
         try:
             patiently(lambda: api.model_info(model), f"look at {model}")
@@ -133,14 +93,16 @@ def _check_model(api: HfApi, model: str) -> None:
                 f"--model {model}: there is no such model on {api.endpoint}, or the token may not "
                 "see it; numbers go into the repository of the model itself"
             ) from None
+        for path in files:
+            _results(api, model, path)
 
 
 def _open_pull_request(
     api: HfApi, model: str, entries: Mapping[str, Sequence[EvalResultEntry]], description: str
 ) -> tuple[str | None, bool]:
     """The pull request's address and whether it is new; no address when `main` has it all."""
-    existing = {path: _entries(api, model, path, None) for path in entries}
-    if all(_has(existing[path], ours) for path, ours in entries.items()):
+    existing = {path: _results(api, model, path) for path in entries}
+    if all(has(existing[path], ours) for path, ours in entries.items()):
         return None, False
     names = ", ".join(each.task_id for ours in entries.values() for each in ours)
     title = textwrap.shorten(f"Evaluation results: {names}", 190)
@@ -149,12 +111,12 @@ def _open_pull_request(
     ):
         if discussion.title == title:
             place = f"refs/pr/{discussion.num}"
-            if all(_has(_entries(api, model, path, place), entries[path]) for path in entries):
+            if all(has(_results(api, model, path, place), entries[path]) for path in entries):
                 return str(discussion.url), False
-    wanted = {path: merged(existing[path], ours) for path, ours in entries.items()}
+    wanted = {path: edited(existing[path], ours) for path, ours in entries.items()}
     info = api.create_commit(
         model,
-        [CommitOperationAdd(path, _text(content).encode()) for path, content in wanted.items()],
+        [CommitOperationAdd(path, text.encode()) for path, text in wanted.items()],
         commit_message=title,
         commit_description=description,
         create_pr=True,
@@ -162,34 +124,14 @@ def _open_pull_request(
     return info.pr_url, True
 
 
-def _has(existing: Sequence[Any], entries: Sequence[EvalResultEntry]) -> bool:
-    """Whether these entries are there already.
-
-    The dataset's commit may be another: it moves with every change of the dataset's card.
-    """
-    there = [_without_commit(each) for each in existing]
-    return all(_without_commit(each) in there for each in eval_result_entries_to_yaml([*entries]))
-
-
-def _without_commit(entry: Any) -> Any:
-    entry = copy.deepcopy(entry)
-    if isinstance(entry, dict) and isinstance(entry.get("dataset"), dict):
-        entry["dataset"].pop("revision", None)
-    return entry
-
-
-def _entries(api: HfApi, model: str, path: str, revision: str | None) -> list[Any]:
-    """The entries of a results file; PushError for a file that holds something else."""
-    text = read_text(api, model, "model", path, revision)
-    if text is None:
-        return []
+def _results(api: HfApi, model: str, path: str, revision: str | None = None) -> str:
+    """The text of a file of results, "" without one; PushError for a file of something else."""
+    text = read_text(api, model, "model", path, revision) or ""
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise PushError(f"{model}: {path} is not readable as YAML: {error}") from None
-    if not isinstance(content, list):
-        raise PushError(f"{model}: {path} holds no list of results; nothing is written over it")
-    return content
+        existing_entries(text)
+    except ValueError as error:
+        raise PushError(f"{model}: {path}: {error}") from None
+    return text
 
 
 def _description(prepared: Sequence[Prepared], private: bool, endpoint: str) -> str:

@@ -8,6 +8,7 @@ from huggingface_hub import CommitOperationAdd, HfApi
 from huggingface_hub.errors import RepositoryNotFoundError
 
 from procedural_evals.hub.benchmarks import read_text
+from procedural_evals.hub.plan import OF_THE_HUB
 from procedural_evals.hub.problems import PushError, patiently
 from procedural_evals.hub.submission import SUBMISSION_FILE
 from procedural_evals.hub.submit import Prepared
@@ -96,6 +97,7 @@ def _visibility(api: HfApi, repository: str, public: bool) -> bool:
     except RepositoryNotFoundError:
         api.create_repo(repository, repo_type="dataset", private=not public)
         return not public
+    _refuse_foreign(repository, [each.rfilename for each in info.siblings or ()])
     if private and public:
         raise PushError(
             f"--traces {repository} is private: make it public on its settings page first, or "
@@ -106,3 +108,13 @@ def _visibility(api: HfApi, repository: str, public: bool) -> bool:
             f"--traces {repository} is public: --public says that everybody may read the traces"
         )
     return private
+
+
+def _refuse_foreign(repository: str, files: Sequence[str]) -> None:
+    """PushError for a repository that something else has filled, a dataset for example."""
+    foreign = [path for path in files if path not in (*OF_THE_HUB, "README.md")]
+    if foreign and not any(path.endswith(f"/{SUBMISSION_FILE}") for path in foreign):
+        raise PushError(
+            f"--traces {repository} holds {foreign[0]} and no submission: it is no repository of "
+            "traces; name another, which is made where it is absent"
+        )

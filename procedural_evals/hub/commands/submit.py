@@ -55,6 +55,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     from procedural_evals.harness.results import load_run
     from procedural_evals.hub import benchmarks, pull_requests, trace_repository
+    from procedural_evals.hub.results_files import as_yaml, results_file
     from procedural_evals.hub.submit import plan
 
     run = load_run(options.results)
@@ -77,9 +78,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.dry_run:
         for one in made.prepared:
             entry = pull_requests.entry_of(one, "(the repository's commit)", str(api.endpoint))
-            print(
-                f"\n{pull_requests.results_file(one.submission.benchmark)}:\n{pull_requests.as_yaml([entry])}"
-            )
+            print(f"\n{results_file(one.submission.benchmark)}:\n{as_yaml([entry])}")
         print("dry run: the Hub was not asked, and nothing was sent")
         return 0
     names = {one.submission.dataset for one in made.prepared}
