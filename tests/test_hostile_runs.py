@@ -8,10 +8,13 @@ import sys
 import pytest
 
 from procedural_evals import cli
+from procedural_evals.harness import judging, results
+from procedural_evals.harness.judging import Verdicts
 from procedural_evals.harness.masking import without_secrets
 from procedural_evals.harness.paired_line import line_of
 from procedural_evals.harness.results import load_run
 from procedural_evals.harness.write_json import write_json
+from procedural_evals.judge.base import Judgement
 from procedural_evals.printable import printable
 from procedural_evals.reporting import figures, render
 from procedural_evals.reporting.page import Page, Section
@@ -26,7 +29,8 @@ CONTROLS = "\x1b[2J\x1b]0;owned\x07 \x9b31m \x00 \u202ereversed \ud83d"
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
     """No judge is chosen by whoever runs the tests, and no verdict of theirs is found."""
-    monkeypatch.delenv("PROCEDURAL_EVALS_JUDGE", raising=False)
+    monkeypatch.setenv("PROCEDURAL_EVALS_JUDGE", "")  # reports set it: put back after the test
+    monkeypatch.delenv("PROCEDURAL_EVALS_JUDGE")
     monkeypatch.setenv("PROCEDURAL_EVALS_CACHE", str(tmp_path / "cache"))
 
 
@@ -269,3 +273,33 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 128 + signal.SIGPIPE
+
+
+def test_a_report_of_a_run_from_elsewhere_asks_no_judge_again(tmp_path, capsys, monkeypatch):
+    named = "grader@http://127.0.0.1:9/v1"
+    records = [
+        record | {"judge": named, "judges": ["grader|promqa_ternary@1"]}
+        for record in judged(n=12, seed=1)
+    ]
+    run = load_run(write_run(tmp_path, {"open": records}, judgements=False))
+    rows = {
+        record["id"]: (
+            Judgement(record["id"], record["judges"][0], {"Judge": 2.0}, 2.0, 100.0, None, ("2",)),
+        )
+        for record in records
+    }
+    results.write_judgements(run, "open", Verdicts((), rows))
+    monkeypatch.setattr(judging, "_judged", lambda *asked: pytest.fail(f"asked: {asked}"))
+    for arguments in ([], ["--out", str(tmp_path / "page"), "--no-media"]):
+        assert cli.main(["report", str(tmp_path), *arguments]) == 0
+    assert "12 of 12 judged by grader|promqa_ternary@1" in capsys.readouterr().out
+    assert "100.0" in (tmp_path / "page" / render.HTML).read_text(encoding="utf-8")
+    with pytest.raises(pytest.fail.Exception, match="asked"):
+        cli.main(["report", str(tmp_path), "--judge", "lexical"])
+
+
+def test_words_of_a_judge_that_have_no_bytes_are_kept(tmp_path):
+    run = load_run(write_run(tmp_path, {"open": judged(n=1)}, judgements=False))
+    row = (Judgement("q000", "j|r@1", {"Judge": 2.0}, 2.0, 100.0, None, ("half \ud83d",)),)
+    file = results.write_judgements(run, "open", Verdicts((), {"q000": row}))
+    assert results.read_judgements(file).rows == {"q000": row}

@@ -30,14 +30,15 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.items < 0:
         raise ValueError(f"--items {options.items}: a number from 0 is needed")
     set_variables({judging.JUDGE_VARIABLE: options.judge})
+    ask = options.judge is not None
     if options.out is None:
-        print(printable(report.report(Path(options.results), options.encoder)))
+        print(printable(report.report(Path(options.results), options.encoder, ask)))
         return 0
     from procedural_evals.harness.outputs import check_writable
     from procedural_evals.reporting import page, render
 
     run = results.load_run(Path(options.results))
     check_writable(Path(options.out))
-    made = page.page_of(run, options.items, not options.no_media, options.encoder)
+    made = page.page_of(run, options.items, not options.no_media, options.encoder, ask=ask)
     print("\n".join(map(str, render.write(made, Path(options.out)))))
     return 0

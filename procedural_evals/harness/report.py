@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from procedural_evals.harness import open_scores, results, summaries
-from procedural_evals.harness.judging import JUDGE_VARIABLE, NO_JUDGE, judge_records
+from procedural_evals.harness.judging import (
+    JUDGE_VARIABLE,
+    NO_JUDGE,
+    judge_records,
+    kept_verdicts,
+)
 from procedural_evals.harness.published import Card, card_of
 from procedural_evals.harness.records import Record, answered_records, open_answers
 from procedural_evals.harness.similarity import similarity_of
@@ -23,16 +29,19 @@ OURS = "this run"
 GROUNDED_BLOCKS = {"multi_hop": "multi-hop", "needle": "needle in a haystack", "all": None}
 
 
-def report(path: Path, encoder: str | None = None) -> str:
+def report(path: Path, encoder: str | None = None, ask: bool = False) -> str:
     """The report of a results file, or of the newest one in a folder, as text.
 
-    `encoder` is for similarities, instead of the one that the run recorded.
+    `encoder` is for similarities, instead of the one that the run recorded; with `ask` the judge
+    is asked although its verdicts lie beside the samples.
     """
     run = results.load_run(path)
     use_judge_of(run)
     parts = [f"{run.model}\n{run.path}"]
     for task, records in run.records.items():
-        parts.append("\n".join([task, *_task_lines(task, records, run.expected(task), encoder)]))
+        with verdicts_beside(run, task, ask):
+            lines = _task_lines(task, records, run.expected(task), encoder)
+            parts.append("\n".join([task, *lines]))
     if run.foreign:
         parts.append(f"left out, tasks of lmms-eval's own: {', '.join(run.foreign)}")
     return "\n\n".join(parts)
@@ -43,6 +52,17 @@ def use_judge_of(run: results.Run) -> None:
     recorded = {r.get("judge") for records in run.records.values() for r in open_answers(records)}
     judge = recorded.pop() if len(recorded) == 1 else None
     os.environ.setdefault(JUDGE_VARIABLE, judge or NO_JUDGE)
+
+
+def verdicts_beside(run: results.Run, task: str, ask: bool) -> AbstractContextManager[None]:
+    """Within, the verdicts kept beside the task's samples hold, if there are any, unless `ask`.
+
+    They are there wherever the folder goes; the cache of the judge's replies is not.
+    """
+    file = results.judgements_file(run, task)
+    if ask or not file.is_file():
+        return nullcontext()
+    return kept_verdicts(results.read_judgements(file))
 
 
 def _task_lines(

@@ -10,6 +10,7 @@ from typing import Any
 
 from procedural_evals.harness.judging import Verdicts
 from procedural_evals.harness.masking import without_secrets
+from procedural_evals.judge.base import Judgement
 
 Record = dict[str, Any]
 
@@ -17,6 +18,8 @@ RESULTS = "_results.json"
 # The metric under which a task's samples hold the item's whole record; tasks of lmms-eval's own
 # have none.
 RECORD_KEYS = ("accuracy", "judge", "iou", "f1_10", "macro_f1", "record")
+# The judge whose grades stand beside no others.
+LEXICAL = "lexical"
 # What every record says, whatever its kind.
 _FIELDS = ("id", "kind", "failure", "cluster")
 
@@ -121,6 +124,23 @@ def write_judgements(run: Run, task: str, verdicts: Verdicts) -> Path | None:
                 entry = asdict(judgement) | {"grades": dict(judgement.grades)}
                 lines.write(json.dumps(entry, ensure_ascii=False) + "\n")
     return file
+
+
+def read_judgements(file: Path) -> Verdicts:
+    """What `write_judgements` has kept; ValueError with the line of one that cannot be read."""
+    rows: dict[str, tuple[Judgement, ...]] = {}
+    names: dict[str, None] = {}
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                judgement = Judgement(**entry | {"replies": tuple(entry["replies"])})
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{file}:{number}: no judgement: {error}") from None
+            rows[judgement.item] = (*rows.get(judgement.item, ()), judgement)
+            names[judgement.judge] = None
+    judges = [{"id": name, "comparable": not name.startswith(f"{LEXICAL}@")} for name in names]
+    return Verdicts(tuple(judges), rows)
 
 
 def _samples(file: Path) -> list[dict[str, Any]]:

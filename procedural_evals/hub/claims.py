@@ -6,14 +6,12 @@ the dataset's own row, and every number from the records; `refusals` compares.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -28,11 +26,10 @@ from procedural_evals.harness.judging import (
 from procedural_evals.harness.records import Record, open_answers
 from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
 from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
-from procedural_evals.judge.base import Judgement
 from procedural_evals.prompts import PROMPTS_VARIABLE
 from procedural_evals.registry import VIEW_VARIABLE
 
-LEXICAL = "lexical"
+LEXICAL = results.LEXICAL
 
 
 @dataclass(frozen=True)
@@ -164,24 +161,7 @@ def verdicts_of(run: results.Run, task: str) -> Verdicts:
             verdicts = judge_records(answers)
         results.write_judgements(run, task, verdicts)
         return verdicts
-    return read_verdicts(file)
-
-
-def read_verdicts(file: Path) -> Verdicts:
-    """The verdicts in a judgements file; ValueError with the line of one that cannot be read."""
-    rows: dict[str, tuple[Judgement, ...]] = {}
-    names: dict[str, None] = {}
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                entry = json.loads(line)
-                judgement = Judgement(**entry | {"replies": tuple(entry["replies"])})
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{file}:{number}: no judgement: {error}") from None
-            rows[judgement.item] = (*rows.get(judgement.item, ()), judgement)
-            names[judgement.judge] = None
-    judges = [{"id": name, "comparable": not name.startswith(f"{LEXICAL}@")} for name in names]
-    return Verdicts(tuple(judges), rows)
+    return results.read_judgements(file)
 
 
 def dataset_rows(

@@ -120,14 +120,18 @@ def page_of(
     media: bool = True,
     encoder: str | None = None,
     progress: bool = True,
+    ask: bool = False,
 ) -> Page:
-    """The page of a run, with at most so many items a task, with or without their pictures."""
+    """The page of a run, with at most so many items a task, with or without their pictures.
+
+    `encoder` and `ask` as for `report.report`.
+    """
     report.use_judge_of(run)
     config = run.results.get("config") or {}
-    sections = [
-        _section(run, task, records, items, media, encoder)
-        for task, records in tqdm(run.records.items(), desc="tasks", disable=not progress)
-    ]
+    sections = []
+    for task, records in tqdm(run.records.items(), desc="tasks", disable=not progress):
+        with report.verdicts_beside(run, task, ask):
+            sections.append(_section(run, task, records, items, media, encoder))
     return Page(
         model=str(config.get("model")),
         arguments=without_secrets(config.get("model_args") or ""),
