@@ -287,9 +287,32 @@ def test_a_traces_repository_on_the_hub_is_read_and_read_again(own_hub, tmp_path
     assert problem.startswith("The submissions could not be fetched")
 
 
+def test_the_command_says_what_a_folder_holds(tmp_path, capsys):
+    space = ["leaderboard", "--out", str(tmp_path / "space"), "--results"]
+    (tmp_path / "run").mkdir()
+    assert cli.main([*space, str(tmp_path / "run")]) == 0
+    assert "run: 0 submitted rows; submissions lie in BENCHMARK/" in capsys.readouterr().out
+    made = write_run(tmp_path / "results", "lab/good", GOOD)
+    broken = tmp_path / "results" / made.folder.replace("good", "bad\x1b") / "submission.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{")
+    assert cli.main([*space, str(tmp_path / "results")]) == 0
+    shown = capsys.readouterr().out
+    assert "results: 1 submitted rows\n" in shown
+    assert "left out, flatpack-bench/lab--bad\\x1b/flatpack_bench: not JSON" in shown
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "web"])
+def test_a_port_that_is_none(port, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["leaderboard", "--serve", f"--port={port}"])
+    assert f"'{port}' is no port" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--out", __file__], "a file; name a folder"),
         (["--serve", "--push", "ORG"], "leave out --out and --push"),
         (["--public"], "belong to --push"),
         (["--results", "nowhere", "--out", "x"], "no such folder, and no repository"),

@@ -83,6 +83,8 @@ def build_leaderboard(out: Path, results: str | None = None) -> Path:
 
 def _start(out: Path) -> None:
     """An empty folder, where there is none or an earlier Space of ours."""
+    if out.is_file():
+        raise FileExistsError(f"{out}: a file; name a folder")
     if out.is_dir() and any(out.iterdir()):
         if not (out / PACKAGE / "hub" / "look.py").is_file():
             raise FileExistsError(f"{out}: holds something that is no built Space; name another")

@@ -30,10 +30,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where the Space is written (default: outputs/procedural-video-leaderboard)",
     )
     parser.add_argument("--serve", action="store_true", help="show it in the browser, from here")
-    parser.add_argument("--port", type=int, help="with --serve (default: the first free from 7860)")
+    parser.add_argument(
+        "--port", type=_port, help="with --serve (default: the first free from 7860)"
+    )
     parser.add_argument("--push", metavar="ORG", help="push the Space to this user or organization")
     parser.add_argument("--public", action="store_true", help="with --push: make it public")
     parser.add_argument("--dry-run", action="store_true", help="with --push: change nothing")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, 1 to {(1 << 16) - 1}")
+    return int(text)
 
 
 def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
@@ -43,6 +51,8 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
         raise ValueError("--serve shows the page from here; leave out --out and --push")
     if (options.public or options.dry_run) and not options.push:
         raise ValueError("--public and --dry-run belong to --push ORG")
+    if options.results:
+        _say_what_is_there(Path(options.results).expanduser())
     if options.serve:
         return _serve(options.results, options.port)
     from procedural_evals.hub import spaces
@@ -57,6 +67,20 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if api is not None:
         _push(api, folder, options)
     return 0
+
+
+def _say_what_is_there(folder: Path) -> None:
+    """How many submissions a folder holds, and what in it is none; nothing about a repository."""
+    if not folder.is_dir():
+        return
+    from procedural_evals.hub.leaderboard_submitted import submitted_entries
+    from procedural_evals.printable import printable
+
+    rows, problems = submitted_entries(folder)
+    lines = [f"{folder}: {len(rows)} submitted rows", *(f"  left out, {each}" for each in problems)]
+    if not rows and not problems:
+        lines[0] += "; submissions lie in BENCHMARK/ORG--MODEL/TASK, as `submit` sends them"
+    print(printable("\n".join(lines)))
 
 
 def _serve(results: str | None, port: int | None) -> int:
