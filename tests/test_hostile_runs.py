@@ -186,6 +186,17 @@ def test_records_of_an_unknown_kind_are_named(tmp_path, capsys, changed):
     assert "drawing; a task's are all of one of" in _error(capsys, ["report", tmp_path])
 
 
+@pytest.mark.parametrize("spoil", [cut, lambda file: file.write_text("3\n")])
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_a_damaged_file_of_judgements_is_named(tmp_path, capsys, command, spoil):
+    write_run(tmp_path, {"open": judged()})
+    spoil(next(tmp_path.glob("*_judgements_*")))
+    paths = [tmp_path, tmp_path] if command == "compare" else [tmp_path]
+    error = _error(capsys, [command, *paths])
+    assert "_judgements_open.jsonl:" in error
+    assert "no judgement" in error
+
+
 def test_empty_lines_are_no_damage(tmp_path):
     file = write_run(tmp_path, {"bench": choice()})
     with next(tmp_path.glob("*_samples_*")).open("a") as lines:

@@ -87,8 +87,12 @@ def _judged(
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
-            row = json.loads(line)
-            if not {"item", "judge", "grades", "score"} <= set(row):
+            try:
+                row = json.loads(line)
+                complete = {"item", "judge", "grades", "score"} <= set(row)
+            except (TypeError, ValueError):
+                complete = False
+            if not complete:
                 raise ValueError(f"{file}:{number}: no judgement: {line[:80]}")
             yield row
 
