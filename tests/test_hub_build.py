@@ -391,6 +391,13 @@ def test_a_card_that_does_not_fit_its_files_is_found(copy, old, new, problem):
     assert problem in found
 
 
+def test_a_folder_is_checked_wherever_it_stands(built, tmp_path):
+    odd = tmp_path / "büilt [1] *"
+    shutil.copytree(built.folder, odd / "first")
+    (odd / NAME).symlink_to("first", target_is_directory=True)
+    assert validate.problems(odd / NAME) == []
+
+
 def test_rows_that_load_otherwise_are_named(copy):
     (file,) = copy.files
     parquet = pq.ParquetFile(copy.folder / file)

@@ -97,7 +97,7 @@ def reload_problems(built: BuiltDataset, digests: Digests) -> Iterator[Problem]:
 def reload_clean(folder: Path) -> dict[str, Any]:
     """What `datasets` makes of the folder in a process of its own: offline, with an empty cache.
 
-    The folder is loaded by its bare name from the one it stands in. Returns the default
+    The folder is loaded by its bare name. Returns the default
     configuration's name, and features and row digests by configuration and split; raises
     subprocess.CalledProcessError when it does not load.
     """
@@ -105,13 +105,20 @@ def reload_clean(folder: Path) -> dict[str, Any]:
         # A copy: beside the original, this package's modules could be imported.
         script = shutil.copy(reload.__file__, temporary)
         out = Path(temporary) / "loaded.json"
+        # Elsewhere, by links: `datasets` takes brackets in the folder's own path for a pattern.
+        here = Path(temporary) / "here"
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                link = here / folder.name / file.relative_to(folder)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(file.resolve())
         private = ("HF_", "HUGGING", "PROCEDURAL_EVALS", "PYTEST")
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(private)
         } | {"HF_HOME": str(Path(temporary) / "home"), "HF_HUB_OFFLINE": "1"}
         subprocess.run(
             [sys.executable, script, folder.name, str(out)],
-            cwd=folder.resolve().parent,
+            cwd=here,
             env=environment,
             check=True,
             capture_output=True,
