@@ -14,6 +14,7 @@ from procedural_evals.harness.masking import without_secrets
 from procedural_evals.harness.paired_line import line_of
 from procedural_evals.harness.results import load_run
 from procedural_evals.harness.write_json import write_json
+from procedural_evals.hub.traces import clean, clean_arguments
 from procedural_evals.judge.base import Judgement
 from procedural_evals.printable import printable
 from procedural_evals.reporting import figures, render
@@ -99,6 +100,17 @@ def _error(capsys, arguments):
 )
 def test_secrets_are_told_by_name_and_shape(given, shown):
     assert without_secrets(given) == (given if shown is None else shown)
+
+
+def test_arguments_that_are_passed_on_hold_no_secret_and_still_their_counts():
+    given = f"headers={{'Authorization': 'Bearer {SECRET}'}},api_key={SECRET},max_new_tokens=5"
+    assert SECRET not in clean_arguments(given)
+    assert "max_new_tokens=5" in clean_arguments(given)
+    settings = {"hf_token": SECRET, "Authorization": SECRET, "more": [f"api_key={SECRET}"]}
+    assert clean({"max_new_tokens": 5, **settings}) == {
+        "max_new_tokens": 5,
+        "more": ["api_key=***"],
+    }
 
 
 def test_no_control_character_of_a_model_reaches_a_terminal_or_a_page(tmp_path, capsys):

@@ -10,8 +10,9 @@ import re
 from typing import Any
 
 MASK = "***"
+_NAME = r"[\w.-]*(?:key|token|secret|passw(?:or)?d|pwd|credential|authorization|cookie)s?"
 _NAMED = re.compile(
-    r"(?P<name>[\w.-]*(?:key|token|secret|passw(?:or)?d|pwd|credential|authorization|cookie)s?)"
+    rf"(?P<name>{_NAME})"
     r"(?P<sign>[\"']?\s*[=:]\s*)"
     r"(?P<value>\"[^\"]*\"|'[^']*'|\[[^\]]*\]|[^\s,&})\]]+)",
     re.IGNORECASE,
@@ -19,6 +20,15 @@ _NAMED = re.compile(
 _SCHEME = re.compile(r"\b(bearer|basic)\s+[^\s,\"'})\]]+", re.IGNORECASE)
 _LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
 _SHAPES = re.compile(r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|xox[abp]-|AIza|AKIA)[A-Za-z0-9_-]{12,}")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a value of this name must not be shown.
+
+    >>> is_secret("openai_api_key"), is_secret("max_new_tokens"), is_secret("tokenizer")
+    (True, False, False)
+    """
+    return bool(re.fullmatch(_NAME, name, re.IGNORECASE)) and not _counts(name)
 
 
 def without_secrets(arguments: Any) -> str:
@@ -36,7 +46,11 @@ def without_secrets(arguments: Any) -> str:
 
 def _masked(found: re.Match[str]) -> str:
     plain = found["value"].strip("\"'").casefold()
-    counts = found["name"].casefold().endswith("tokens") and plain.isdigit()
-    if counts or plain in ("true", "false", "none", "null"):
+    if (_counts(found["name"]) and plain.isdigit()) or plain in ("true", "false", "none", "null"):
         return found[0]
     return f"{found['name']}{found['sign']}{MASK}"
+
+
+def _counts(name: str) -> bool:
+    """Tokens in the plural are counted."""
+    return name.casefold().endswith("tokens")

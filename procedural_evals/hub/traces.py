@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from procedural_evals.harness.masking import is_secret, without_secrets
 from procedural_evals.harness.records import Record
 from procedural_evals.hub.claims import Claim
 from procedural_evals.hub.leaks import Scanner
@@ -62,7 +63,6 @@ FROM_THE_DATASET = {
 # What a reply may hold by itself.
 _WORDS = ("an absolute path", "a path that leaves the folder")
 _MEDIA = re.compile(r"data:(?:image|video|audio)/[\w.+-]+;base64,")
-_SECRET_NAMES = re.compile(r"(api_?)?key|token|password|secret|credential", re.IGNORECASE)
 
 
 def withheld(claim: Claim, target: BenchmarkTask) -> list[str]:
@@ -117,10 +117,10 @@ def clean_arguments(arguments: str) -> str:
     kept = []
     for part in filter(None, arguments.split(",")):
         name, separator, value = part.partition("=")
-        if _SECRET_NAMES.search(name) and separator:
+        if is_secret(name) and separator:
             continue
         kept.append(f"{name}{separator}{_clean_value(value)}")
-    return ",".join(kept)
+    return without_secrets(",".join(kept))
 
 
 def _clean_value(value: str) -> str:
@@ -146,12 +146,10 @@ def _is_private(host: str | None) -> bool:
 def clean(value: Any) -> Any:
     """Arguments of any shape, cleaned as `clean_arguments` does."""
     if isinstance(value, Mapping):
-        return {
-            key: clean(each) for key, each in value.items() if not _SECRET_NAMES.fullmatch(str(key))
-        }
+        return {key: clean(each) for key, each in value.items() if not is_secret(str(key))}
     if isinstance(value, list | tuple):
         return [clean(each) for each in value]
-    return _clean_value(value) if isinstance(value, str) else value
+    return without_secrets(_clean_value(value)) if isinstance(value, str) else value
 
 
 def leaks(submission: str, items: str, run_folder: Path) -> Iterator[str]:
