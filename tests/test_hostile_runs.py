@@ -279,6 +279,13 @@ def test_a_refusal_for_other_judges_names_the_way_to_one_judge(tmp_path, capsys)
     assert "--judge NAME to have both judged by one" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("clusters", [1, 2])
+def test_intervals_of_one_video_are_said_to_mean_nothing(tmp_path, capsys, clusters):
+    write_run(tmp_path, {"bench": choice(clusters=clusters)})
+    assert cli.main(["report", str(tmp_path)]) == 0
+    assert ("so that intervals say nothing" in capsys.readouterr().out) is (clusters == 1)
+
+
 @pytest.mark.parametrize("k", [2, 3, 5, 12])
 def test_no_p_value_is_smaller_than_the_number_of_clusters_allows(k):
     found = Difference(5.0, 4.0, 6.0, 0.001)

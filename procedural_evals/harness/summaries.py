@@ -99,6 +99,8 @@ def counts(records: Sequence[Record]) -> str:
             text += f"; similarities by {scored[0]['encoder']}"
         if not all(judge["comparable"] for judge in verdicts.judges):
             text += " (not comparable with published scores)"
+    if len({record["cluster"] for record in scored}) == 1:
+        text += "; all of one video, recording or participant, so that intervals say nothing"
     return text
 
 
