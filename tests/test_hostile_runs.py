@@ -233,6 +233,12 @@ def test_a_run_of_lmms_evals_own_tasks_alone_is_refused(tmp_path, capsys):
     assert "mme: no task of this package" in _error(capsys, ["report", tmp_path])
 
 
+def test_a_run_of_replies_alone_says_how_they_are_scored(tmp_path, capsys):
+    write_run(tmp_path, {"bench": choice()}, resolved_cli_args={"predict_only": True})
+    next(tmp_path.glob("*_samples_*")).write_text('{"doc_id": 0, "bypass": 999}\n')
+    assert "without --predict_only scores them" in _error(capsys, ["report", tmp_path])
+
+
 def test_a_page_leaves_other_files_of_its_folder_alone(tmp_path):
     write_run(tmp_path, {"bench": choice()})
     page = tmp_path / "page"

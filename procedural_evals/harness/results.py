@@ -86,11 +86,22 @@ def load_run(path: Path) -> Run:
             foreign.append(task)
         else:
             records[task] = [_record(sample, file) for sample in samples]
+    if not records and only_replies(results):
+        raise ValueError(
+            f"{path}: replies that nothing has scored yet (--predict_only); the same command "
+            "without --predict_only scores them, without asking the model again"
+        )
     if not records:
         raise ValueError(
             f"{path}: {', '.join(foreign)}: no task of this package, whose samples hold records"
         )
     return Run(path, results, records, tuple(foreign))
+
+
+def only_replies(results: Mapping[str, Any]) -> bool:
+    """Whether a run was made with --predict_only."""
+    arguments = (results.get("config") or {}).get("resolved_cli_args") or {}
+    return bool(arguments.get("predict_only"))
 
 
 def samples_file(path: Path, task: str) -> Path:

@@ -121,7 +121,7 @@ def run(
     complete = True
     for file in written:
         found = json.loads(file.read_text(encoding="utf-8"))
-        if found.get("config", {}).get("resolved_cli_args", {}).get("predict_only"):
+        if results.only_replies(found):
             complete &= report_replies(file, found, output, allow_failed)
         else:
             complete &= report(results.load_run(file), allow_failed, allow_unjudged)
