@@ -82,6 +82,25 @@ def test_no_key_of_a_model_is_shown(tmp_path, capsys, arguments):
     assert SECRET not in error
 
 
+def test_no_password_of_a_judge_is_shown(tmp_path, capsys):
+    address = f"grader@http://ann:{SECRET}@127.0.0.1:9/v1"
+    write_run(tmp_path / "a", {"open": [r | {"judge": address} for r in judged(seed=1)]})
+    write_run(tmp_path / "b", {"open": [r | {"judge": address} for r in judged(seed=2)]})
+    for file in tmp_path.rglob("*_judgements_*"):  # as complete as a run writes them
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        more = {"grade": 1.0, "replies": ["1"]}
+        file.write_text("".join(json.dumps(line | more) + "\n" for line in lines))
+    page = tmp_path / "page"
+    assert cli.main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert cli.main(["report", str(tmp_path / "b")]) == 0
+    assert cli.main(["report", str(tmp_path / "b"), "--out", str(page), "--no-media"]) == 0
+    shown = [capsys.readouterr().out]
+    shown += [(page / name).read_text() for name in (render.HTML, render.MARKDOWN)]
+    assert "grader@http://127.0.0.1:9/v1" in shown[1]
+    for each in shown:
+        assert SECRET not in each
+
+
 def _error(capsys, arguments):
     assert cli.main([str(each) for each in arguments]) == 2
     return capsys.readouterr().err

@@ -256,7 +256,8 @@ def _settings(answered: Sequence[Record]) -> Iterable[tuple[str, str]]:
     for name, title in SETTINGS.items():
         values = sorted({str(r[name]) for r in answered if r.get(name) is not None})
         if values:
-            yield title, ", ".join(values)
+            # A judge is named with its address, which may hold a password.
+            yield title, without_secrets(", ".join(values))
 
 
 # ---- items ----------------------------------------------------------------------------------
