@@ -416,6 +416,25 @@ def test_all_reasons_are_named_at_once(choice_run):
     assert {"model", "simulated", "partial run", "score", "versions"} <= found.keys()
 
 
+@pytest.mark.parametrize("value", [None, "x", [[1]]])
+@pytest.mark.parametrize("name", ["results", "configs", "n-samples"])
+def test_a_results_file_with_other_values(choice_run, name, value):
+    run = edit_results(choice_run, lambda content: content[name].update({CHOICE: value}))
+    assert plan(run, MODEL, ["acme/flatpack-bench"], "acme/t", simulated=True).refused
+
+
+@pytest.mark.parametrize("value", [None, [[1]]])
+@pytest.mark.parametrize("name", ["reply", "revision", "kind", "letter", "gold"])
+def test_a_record_with_other_values(choice_run, name, value):
+    run = edit_records(choice_run, CHOICE, lambda records: records[0].update({name: value}))
+    assert plan(run, MODEL, ["acme/flatpack-bench"], "acme/t", simulated=True).refused
+
+
+def test_a_run_that_does_not_name_its_model(choice_run):
+    run = edit_results(choice_run, lambda content: content.pop("config"))
+    assert "does not say which model" in reasons(run)["another model"]
+
+
 def test_two_repositories_for_a_benchmark():
     given = ["acme/flatpack-bench", "flatpack-bench=lab/furniture"]
     with pytest.raises(ValueError, match=r"two repositories for flatpack-bench: acme/.* and lab/"):

@@ -74,6 +74,8 @@ def _model_name(claim: Claim) -> Iterator[str]:
 
 
 def _another_model(claim: Claim) -> Iterator[str]:
+    if not claim.run_config.get("model"):
+        yield "the results file does not say which model was run"
     named = model_argument(
         str(claim.run_config.get("model_args")), "pretrained", "model", "model_version"
     )

@@ -84,8 +84,12 @@ def plan(
     prepared: list[Prepared] = []
     refused: dict[str, list[Refusal]] = {}
     for task in chosen:
-        made = claim(run, task, model, simulated)
-        reasons = refusals(made)
+        try:
+            made = claim(run, task, model, simulated)
+            reasons = refusals(made)
+        except (AttributeError, KeyError, TypeError) as error:
+            refused[task] = [_damaged(run, error)]
+            continue
         for target in made.targets:
             if target.dataset not in repositories:
                 reasons.append(_without_dataset(target))
@@ -121,6 +125,13 @@ def repositories_of(datasets: Sequence[str]) -> dict[str, str]:
                 f"{repository}"
             )
     return found
+
+
+def _damaged(run: results.Run, error: Exception) -> Refusal:
+    return Refusal(
+        "damaged files",
+        f"the files beside {run.path.name} are not as a run writes them ({error!r}); run again",
+    )
 
 
 def _without_dataset(target: BenchmarkTask) -> Refusal:
