@@ -75,11 +75,22 @@ def _index_our_tasks() -> None:
         if requested and requested <= task_names():
             # Reading lmms-eval's own 1,900 task files takes seconds; none of them is asked for.
             include_defaults = False
+            _leave_out_other_tasks()
         paths = [*map(str, given), str(folders.lmms_tasks())]
         return original(self, include_path=paths, include_defaults=include_defaults)
 
     initialize_tasks._knows_procedural_evals = True  # type: ignore[attr-defined]
     TaskManager.initialize_tasks = initialize_tasks
+
+
+def _leave_out_other_tasks() -> None:
+    """Spare a run of our tasks nltk and scikit-learn.
+
+    To see whether a metric is one of theirs, lmms-eval tries to import the modules of two other
+    tasks, for each metric again. None is how the import system is told that there is no such.
+    """
+    for name in ("amber_g", "coco_cap_chair"):
+        sys.modules.setdefault(f"lmms_eval.tasks.{name}.utils", None)  # type: ignore[arg-type]
 
 
 def _fail_at_once() -> None:
