@@ -1,6 +1,7 @@
 """The wheel, in an environment without the checkout, finds its tasks, metrics, builders, sample."""
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -121,6 +122,24 @@ def test_it_loads_its_sample(clean_python, tmp_path):
     )
     assert str(ROOT) not in out
     assert int(out.split()[-1]) >= 60
+
+
+def test_a_checkout_works_where_the_package_is_installed(clean_python, tmp_path):
+    """The working directory comes first: the checkout's own shells are beside its package."""
+    for name in ("procedural_evals", "dataset_scripts", "lmms_tasks", "model_cards", "metrics"):
+        shutil.copytree(
+            ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "sample")
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    out = in_clean(
+        clean_python,
+        tmp_path,
+        "-c",
+        "import procedural_evals; from procedural_evals import folders, registry;"
+        "print(procedural_evals.__file__); registry.builder_class('flatpack-bench');"
+        "[print(f()) for f in (folders.dataset_scripts, folders.lmms_tasks, folders.model_cards)]",
+    )
+    assert [line for line in out.splitlines() if not line.startswith(str(tmp_path))] == []
 
 
 def test_it_loads_its_metrics(clean_python, tmp_path):
