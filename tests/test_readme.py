@@ -21,6 +21,7 @@ LMMS_EVALS = {
     "--limit",
     "--repeats",
     "--gen_kwargs",
+    "--predict_only",
 }
 
 
