@@ -287,6 +287,25 @@ def test_a_traces_repository_on_the_hub_is_read_and_read_again(own_hub, tmp_path
     assert problem.startswith("The submissions could not be fetched")
 
 
+def test_the_command_says_that_a_repository_of_traces_cannot_be_read(own_hub, tmp_path, capsys):
+    space = ["leaderboard", "--out", str(tmp_path / "space"), "--results"]
+    assert cli.main([*space, "ORG/none"]) == 0
+    said = capsys.readouterr().err
+    assert "--results ORG/none could not be read: the Hub has no such dataset repository" in said
+    pushes = (
+        ["leaderboard", "--push", "ORG", "--out", str(tmp_path / "pushed")],
+        ["push", "leaderboard", "--namespace", "ORG", "--build-dir", str(tmp_path / "built")],
+    )
+    for arguments in pushes:
+        assert cli.main([*arguments, "--results", "ORG/none"]) == 2
+        assert "ORG/none could not be read" in capsys.readouterr().err
+    assert own_hub.names("space") == []
+    HfApi(endpoint=own_hub.url, token=own_hub.token).create_repo("ORG/empty", repo_type="dataset")
+    for arguments in pushes:
+        assert cli.main([*arguments, "--results", "ORG/empty"]) == 0
+    assert "ORG/empty: 0 submitted rows" in capsys.readouterr().out
+
+
 def test_the_command_says_what_a_folder_holds(tmp_path, capsys):
     space = ["leaderboard", "--out", str(tmp_path / "space"), "--results"]
     (tmp_path / "run").mkdir()
@@ -298,7 +317,7 @@ def test_the_command_says_what_a_folder_holds(tmp_path, capsys):
     broken.write_text("{")
     assert cli.main([*space, str(tmp_path / "results")]) == 0
     shown = capsys.readouterr().out
-    assert "results: 1 submitted rows\n" in shown
+    assert "results: 1 submitted row\n" in shown
     assert "left out, flatpack-bench/lab--bad\\x1b/flatpack_bench: not JSON" in shown
 
 

@@ -41,17 +41,41 @@ def source_of(results: str | None) -> Source:
     return lambda: _downloaded(results)
 
 
-def _downloaded(repository: str) -> Path | None:
-    """The newest state of the repository; None while nothing was submitted to it."""
-    from huggingface_hub import snapshot_download
+def read_now(results: str | None) -> Path | None:
+    """The submissions' folder, as `source_of` gets it, before a page is shown or pushed.
 
-    folder = Path(
-        snapshot_download(
-            repository,
-            repo_type="dataset",
-            allow_patterns=["*/*/*/submission.json", "*/*/*/items.jsonl"],
+    Raises FileNotFoundError for results that are neither a folder nor a name, ValueError for a
+    repository that cannot be read.
+    """
+    source = source_of(results)
+    try:
+        return source()
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"--results {results} could not be read: {reason}") from error
+
+
+def _downloaded(repository: str) -> Path | None:
+    """The newest state of the repository; None while nothing was submitted to it.
+
+    Raises FileNotFoundError for one that is not there or may not be read, OSError for a Hub that
+    does not answer and of which no copy is kept.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        folder = Path(
+            snapshot_download(
+                repository,
+                repo_type="dataset",
+                allow_patterns=["*/*/*/submission.json", "*/*/*/items.jsonl"],
+            )
         )
-    )
+    except RepositoryNotFoundError as error:
+        raise FileNotFoundError(
+            "the Hub has no such dataset repository, or none that this token may read"
+        ) from error
     return folder if folder.is_dir() else None
 
 

@@ -77,9 +77,13 @@ def metrics(names: Sequence[str], namespace: str, build_dir: Path) -> list[Targe
 
 
 def leaderboard(namespace: str, build_dir: Path, results: str | None = None) -> list[Target]:
-    """The Space that shows the leaderboards, with submissions from a folder or a repository."""
-    from procedural_evals.hub import spaces
+    """The Space that shows the leaderboards, with submissions from a folder or a repository.
 
+    Raises FileNotFoundError or ValueError for submissions that cannot be read.
+    """
+    from procedural_evals.hub import leaderboard_app, spaces
+
+    leaderboard_app.read_now(results)
     return [_space(spaces.build_leaderboard(build_dir / spaces.LEADERBOARD, results), namespace)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if (options.public or options.dry_run) and not options.push:
         raise ValueError("--public and --dry-run belong to --push ORG")
     if options.results:
-        _say_what_is_there(Path(options.results).expanduser())
+        _say_what_is_there(options.results, must_be_read=bool(options.push))
     if options.serve:
         return _serve(options.results, options.port)
     from procedural_evals.hub import spaces
@@ -69,15 +70,26 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return 0
 
 
-def _say_what_is_there(folder: Path) -> None:
-    """How many submissions a folder holds, and what in it is none; nothing about a repository."""
-    if not folder.is_dir():
-        return
+def _say_what_is_there(results: str, must_be_read: bool) -> None:
+    """How many submissions a folder or repository holds, and what in it is none.
+
+    A repository that cannot be read now is named on stderr; ValueError if it must be.
+    """
+    from procedural_evals.hub.leaderboard_app import read_now
     from procedural_evals.hub.leaderboard_submitted import submitted_entries
     from procedural_evals.printable import printable
 
-    rows, problems = submitted_entries(folder)
-    lines = [f"{folder}: {len(rows)} submitted rows", *(f"  left out, {each}" for each in problems)]
+    try:
+        folder = read_now(results)
+    except ValueError as error:
+        if must_be_read:
+            raise
+        print(printable(f"{error}\nThe page is without them until it can."), file=sys.stderr)
+        return
+    rows, problems = submitted_entries(folder) if folder is not None else ([], [])
+    count = f"{len(rows)} submitted row{'' if len(rows) == 1 else 's'}"
+    place = Path(results).expanduser() if Path(results).expanduser().is_dir() else results
+    lines = [f"{place}: {count}", *(f"  left out, {each}" for each in problems)]
     if not rows and not problems:
         lines[0] += "; submissions lie in BENCHMARK/ORG--MODEL/TASK, as `submit` sends them"
     print(printable("\n".join(lines)))
