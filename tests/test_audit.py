@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -276,6 +277,12 @@ def test_items_left_out_are_said():
     part[0]["failure"] = "no answer"
     (found,), _ = audited(FULL, task("bench_blind", part))
     assert "compared on 99 of 120 items; on 1 this run failed, 20 it lacks" in text_of(found)
+
+
+def test_notes_call_the_runs_by_their_names():
+    seeded = replace(BLIND, settings={"random seed": "2"})
+    (found,), _ = audited(replace(FULL, settings={"random seed": "1"}), seeded)
+    assert "note: random seed: full has 1, blind has 2" in text_of(found)
 
 
 # -- the command ----------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def _words(found: Audit, finding: Finding) -> Iterator[str]:
         )
     for contrast in finding.contrasts:
         if contrast.setting not in _BY_DESIGN and "frame" not in contrast.setting:
-            yield f"    note: {contrast}"
+            yield f"    note: {contrast.text('full', finding.name)}"
 
 
 def _difference(finding: Finding) -> str:

@@ -61,12 +61,16 @@ class Contrast:
     values: tuple[tuple[str, str, int], ...]
 
     def __str__(self) -> str:
+        return self.text("A", "B")
+
+    def text(self, a: str, b: str) -> str:
+        """What differs, in words; the runs are called `a` and `b`."""
         first, *others = self.values
-        text = f"{self.setting}: A has {first[0]}, B has {first[1]}"
+        text = f"{self.setting}: {a} has {first[0]}, {b} has {first[1]}"
         where = f" ({first[2]} of {self.items} items)" if others else ""
         more = f"; and {len(others)} more" if len(others) > 1 else ""
         if len(others) == 1:
-            more = f"; A has {others[0][0]}, B has {others[0][1]} ({others[0][2]} items)"
+            more = f"; {a} has {others[0][0]}, {b} has {others[0][1]} ({others[0][2]} items)"
         return f"{text}{where}{more}"
 
 
