@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from procedural_evals.harness.judging import Verdicts
 from procedural_evals.harness.masking import without_secrets
@@ -50,6 +52,24 @@ class Run:
             raise ValueError(f'{self.path}: "n-samples" does not say how many items {task} has')
         offset = int(self.results.get("config", {}).get("offset") or 0)
         return max(0, min(int(counts["effective"]), int(counts["original"]) - offset))
+
+
+def date_of(run: Mapping[str, Any]) -> str:
+    """When a run was made, in UTC: its results file has the time of a zone that it names.
+
+    KeyError without a date, ValueError for a date or a zone that cannot be read.
+
+    >>> date_of({"date": "20261130_083537",
+    ...     "config": {"resolved_cli_args": {"timezone": "Asia/Singapore"}}})
+    '2026-11-30T00:35:37Z'
+    """
+    name = (run.get("config", {}).get("resolved_cli_args") or {}).get("timezone") or "UTC"
+    try:
+        zone = ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError(f"the run's time zone {name!r} is not known here") from None
+    given = datetime.strptime(str(run["date"]), "%Y%m%d_%H%M%S").replace(tzinfo=zone)
+    return given.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def results_files(folder: Path) -> set[Path]:

@@ -10,10 +10,8 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from procedural_evals.harness import results
 from procedural_evals.harness.judging import (
@@ -128,22 +126,6 @@ def claim(run: results.Run, task: str, model: str, simulated: bool = False) -> C
     views = tuple(sorted({str(r["view"]) for r in run.records[task] if "view" in r}))
     rows, problem = dataset_rows(task, views) if of_lmms_task(task) else (None, "")
     return Claim(run, task, model, simulated, verdicts_of(run, task), rows, problem)
-
-
-def date_of(run: Mapping[str, Any]) -> str:
-    """When a run was made, in UTC: its results file has the time of a zone that it names.
-
-    >>> date_of({"date": "20261130_083537",
-    ...     "config": {"resolved_cli_args": {"timezone": "Asia/Singapore"}}})
-    '2026-11-30T00:35:37Z'
-    """
-    name = (run.get("config", {}).get("resolved_cli_args") or {}).get("timezone") or "UTC"
-    try:
-        zone = ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise ValueError(f"the run's time zone {name!r} is not known here") from None
-    given = datetime.strptime(str(run["date"]), "%Y%m%d_%H%M%S").replace(tzinfo=zone)
-    return given.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def verdicts_of(run: results.Run, task: str) -> Verdicts:

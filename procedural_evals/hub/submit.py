@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from procedural_evals.harness import results, versions
 from procedural_evals.harness.records import Record
-from procedural_evals.hub.claims import Claim, claim, date_of
+from procedural_evals.hub.claims import Claim, claim
 from procedural_evals.hub.numbers import breakdown, headline, rates
 from procedural_evals.hub.refusals import Refusal, model_argument, refusals
 from procedural_evals.hub.submission import ITEMS_FILE, REPO_ID, Submission, folder_of
@@ -157,7 +157,7 @@ def prepare(made: Claim, target: BenchmarkTask, dataset: str, traces_repo: str) 
         metric=target.metric,
         scale=(target.low, target.high),
         model=made.model,
-        date=date_of(made.run.results),
+        date=results.date_of(made.run.results),
         value=whole.value,
         low=whole.low,
         high=whole.high,

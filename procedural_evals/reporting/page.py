@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,21 +134,25 @@ def page_of(
     return Page(
         model=str(config.get("model")),
         arguments=without_secrets(config.get("model_args") or ""),
-        date=_date(str(run.results.get("date") or "")),
+        date=_date(run.results),
         file=run.path.name,
         versions=tuple(_versions(run)),
         sections=tuple(sections),
     )
 
 
-def _date(stamp: str) -> str:
-    """lmms-eval's stamp in the form that people read.
+def _date(found: Mapping[str, Any]) -> str:
+    """When the run was made, in UTC; what cannot be read as a time is shown as it is.
 
-    >>> _date("20261130_083537")
-    '2026-11-30 08:35'
+    >>> _date({"date": "20261130_083537",
+    ...     "config": {"resolved_cli_args": {"timezone": "Asia/Singapore"}}})
+    '2026-11-30 00:35 UTC'
     """
-    found = re.fullmatch(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)\d\d", stamp)
-    return "{}-{}-{} {}:{}".format(*found.groups()) if found else stamp
+    try:
+        made = results.date_of(found)
+    except (KeyError, ValueError):
+        return str(found.get("date") or "")
+    return f"{made[:10]} {made[11:16]} UTC"
 
 
 def _versions(run: results.Run) -> Iterable[tuple[str, str]]:
