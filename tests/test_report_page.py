@@ -5,9 +5,15 @@ from xml.etree import ElementTree
 
 import pytest
 
+from procedural_evals.harness import summaries
+from procedural_evals.harness.judging import JUDGE_VARIABLE
+from procedural_evals.harness.open_scores import grade_scale
+from procedural_evals.harness.report import report
 from procedural_evals.harness.table_row import Row, Table
+from procedural_evals.judge.rubric import load_rubric
 from procedural_evals.reporting import figures, render
 from procedural_evals.reporting.page import Item, Option, Page, Section, Shortfall
+from tests import comparison_records as made
 from tests.browser import DESKTOP, PHONE, needs_browser, page
 from tests.lmms import baseline, procedural_evals, run
 
@@ -131,3 +137,32 @@ def test_the_page_fits_the_screen_and_takes_its_colours(written, screen, dark):
         assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 150) == dark
         broken = "[...document.images].filter(i => !i.naturalWidth).length"
         assert browser.evaluate(broken) == 0
+
+
+# ---- what is said of judged answers -----------------------------------------------------------
+
+
+@pytest.fixture
+def lexical(monkeypatch, tmp_path):
+    monkeypatch.setenv(JUDGE_VARIABLE, "lexical")
+    monkeypatch.setenv("PROCEDURAL_EVALS_CACHE", str(tmp_path / "cache"))
+
+
+def test_the_encoder_is_named_only_where_there_are_similarities(lexical):
+    encoded = {"encoder": "packaged"}
+    judged = [record | encoded for record in made.judged(n=4)]
+    grounded = [record | encoded for record in made.grounded(n=4)]
+    assert "similarities" not in summaries.counts(judged)
+    assert "; similarities by packaged" in summaries.counts(grounded)
+
+
+def test_mean_grades_say_what_the_grades_are(lexical, tmp_path):
+    file = made.write_run(tmp_path / "run", {"open": made.judged(n=4)}, judgements=False)
+    assert "mean grades (0 to 2) by lexical@1|promqa_ternary@1: " in report(file)
+
+
+def test_the_grades_of_other_words_than_ours_are_unknown():
+    rubric = load_rubric("procobject_four_dimensions")
+    assert grade_scale(f"gpt|{rubric.id}|2", rubric.name) == "0 to 5"
+    other = f"gpt|{rubric.name}@1:000000000000|2"
+    assert grade_scale(other, rubric.name) == "of a rubric that is not here"

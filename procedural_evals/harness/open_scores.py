@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from procedural_evals.harness.judging import judge_records
 from procedural_evals.harness.records import Record, answered_records
+from procedural_evals.judge.rubric import load_rubric
 from procedural_evals.scores.grounding import (
     GroundedIoU,
     GroundingSummary,
@@ -35,6 +36,25 @@ def mean_grades(records: Sequence[Record]) -> dict[str, dict[str, float]]:
         judge: {name: sum(grades) / len(grades) for name, grades in by_name.items()}
         for judge, by_name in given.items()
     }
+
+
+def grade_scale(judge: str, name: str) -> str:
+    """Lowest and highest grade that a judge (its id) could give under the rubric of that name.
+
+    A rubric of somebody's own words may not be here, or have changed since.
+
+    >>> grade_scale("lexical@1|promqa_ternary@1", "promqa_ternary")
+    '0 to 2'
+    """
+    try:
+        rubric = load_rubric(name)
+    except (OSError, ValueError):
+        return "of a rubric that is not here"
+    # The lexical judge does not read the rubric's words, whose hash is not part of its id.
+    parts = judge.split("|")
+    if rubric.id not in parts and f"{rubric.name}@{rubric.version}" not in parts:
+        return "of a rubric that is not here"
+    return f"{min(rubric.grades):g} to {max(rubric.grades):g}"
 
 
 def judges_mean_grades(records: Sequence[Record]) -> dict[str, float]:

@@ -79,7 +79,8 @@ def _task_lines(
     judged = [record for record in answered if "rubric" in record]
     for judge, grades in open_scores.mean_grades(judged).items():
         means = ", ".join(f"{name} {mean:.2f}" for name, mean in grades.items())
-        yield f"  mean grades by {judge}: {means}"
+        scale = open_scores.grade_scale(judge, judged[0]["rubric"])
+        yield f"  mean grades ({scale}) by {judge}: {means}"
     beside = published_beside(task, records, encoder)
     yield from (f"  {note}" for note in beside.notes)
     if beside.grounded:

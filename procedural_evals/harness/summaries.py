@@ -52,6 +52,9 @@ def _grounded_row(
     return Row(label, summary.items, mean, low, high, extra)
 
 
+# Kinds whose tables have columns of similarities.
+WITH_SIMILARITIES = ("grounded", "response")
+
 # A benchmark's records say of which kind they are; each kind has its table.
 ROWS: dict[str, tuple[str, Callable[[Sequence[Record]], Iterator[Row]]]] = {
     "choice": ("accuracy", choice_rows),
@@ -95,7 +98,8 @@ def counts(records: Sequence[Record]) -> str:
         judged = len(open_scores.judged_scores(records))
         names = ", ".join(judge["id"] for judge in verdicts.judges) or "no judge"
         text += f", {judged} of {len(scored)} judged by {names}"
-        if scored[0].get("encoder", NONE) != NONE:
+        similar = scored[0]["kind"] in WITH_SIMILARITIES
+        if similar and scored[0].get("encoder", NONE) != NONE:
             text += f"; similarities by {scored[0]['encoder']}"
         if not all(judge["comparable"] for judge in verdicts.judges):
             text += " (not comparable with published scores)"
