@@ -72,6 +72,12 @@ def load_template(benchmark: str, name: str) -> Template:
     return _load(benchmark, name, os.environ.get(PROMPTS_VARIABLE))
 
 
+def check_templates(benchmark: str) -> None:
+    """Read all templates of a benchmark, somebody's own before ours; errors as `load_template`."""
+    for name in _templates(benchmark):
+        load_template(benchmark, name)
+
+
 @cache
 def _load(benchmark: str, name: str, override: str | None) -> Template:
     if override:

@@ -18,9 +18,9 @@ import pytest
 
 from procedural_evals.harness import results, versions
 from procedural_evals.harness.judging import Verdicts, kept_verdicts
+from procedural_evals.harness.task_files import aggregations, protocol_of, task_file
 from procedural_evals.hub import claims
 from procedural_evals.hub.claims import dataset_rows as claims_rows
-from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
 from procedural_evals.judge.base import Judgement
 from procedural_evals.judge.rubric import load_rubric
 from procedural_evals.verdicts import PARSER_VERSION

@@ -45,8 +45,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Run lmms-eval with the settings in its environment; the exit status."""
     from procedural_evals import registry
-    from procedural_evals.harness import judging, protocols, response_log, runner, similarity
+    from procedural_evals.harness import (
+        judging,
+        preflight,
+        protocols,
+        response_log,
+        runner,
+        similarity,
+    )
 
+    if preflight.only_replies(rest):  # which nothing scores, so that whatever would is not needed
+        options.judge, options.encoder = judging.NO_JUDGE, similarity.NONE
     set_variables(
         {
             judging.JUDGE_VARIABLE: options.judge,
@@ -60,4 +69,5 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
             response_log.FRESH_VARIABLE: "1" if options.fresh else None,
         }
     )
+    preflight.check(rest)
     return runner.run(rest, options.processes, options.allow_failed, options.allow_unjudged)

@@ -28,9 +28,8 @@ from procedural_evals.harness.items import (
     place_of,
     repeats_of,
 )
-from procedural_evals.harness.policies import policies_for
+from procedural_evals.harness.policies import check_policy, policies_for
 
-POLICIES = ("random", "most_frequent", "oracle", "ungrounded", "file")
 SCOPES = ("all", "task")
 
 
@@ -71,8 +70,7 @@ class ProceduralBaseline(lmms):  # type: ignore[misc]
         max_batch_size: int | None = None,
     ) -> None:
         super().__init__()
-        if policy not in POLICIES:
-            raise ValueError(f"policy={policy}: one of {', '.join(POLICIES)} is needed")
+        check_policy(policy)
         if scope not in SCOPES:
             raise ValueError(f"scope={scope}: one of {', '.join(SCOPES)} is needed")
         if (policy == "file") != (path is not None):

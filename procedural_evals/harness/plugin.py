@@ -51,7 +51,7 @@ def task_names() -> frozenset[str]:
     )
 
 
-def _requested(arguments: Sequence[str]) -> set[str]:
+def requested(arguments: Sequence[str]) -> set[str]:
     """The names after `--tasks` on a command line; empty when it has none."""
     for position, argument in enumerate(arguments):
         if argument == "--tasks" and position + 1 < len(arguments):
@@ -71,8 +71,8 @@ def _index_our_tasks() -> None:
     @wraps(original)
     def initialize_tasks(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
         given = [include_path] if isinstance(include_path, str | Path) else list(include_path or [])
-        requested = _requested(sys.argv)
-        if requested and requested <= task_names():
+        names = requested(sys.argv)
+        if names and names <= task_names():
             # Reading lmms-eval's own 1,900 task files takes seconds; none of them is asked for.
             include_defaults = False
             _leave_out_other_tasks()

@@ -35,6 +35,16 @@ class Policies:
     """The right answer without its evidence, where a task asks for both."""
 
 
+#: What `policy=` may be.
+POLICIES = ("random", "most_frequent", "oracle", "ungrounded", "file")
+
+
+def check_policy(policy: str) -> None:
+    """ValueError, which names those that there are, for a policy that is none of them."""
+    if policy not in POLICIES:
+        raise ValueError(f"policy={policy}: one of {', '.join(POLICIES)} is needed")
+
+
 _REGISTERED: dict[str, Policies] = {}
 
 

@@ -22,7 +22,7 @@ from procedural_evals.harness.judging import (
     kept_verdicts,
 )
 from procedural_evals.harness.records import Record, open_answers
-from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
+from procedural_evals.harness.task_files import aggregations, protocol_of, task_file
 from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
 from procedural_evals.prompts import PROMPTS_VARIABLE
 from procedural_evals.registry import VIEW_VARIABLE

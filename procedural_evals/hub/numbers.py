@@ -10,9 +10,9 @@ from procedural_evals.harness.dyad_scores import step_summary
 from procedural_evals.harness.judged_table import judged_rows
 from procedural_evals.harness.judging import kept_verdicts
 from procedural_evals.harness.records import answered_records, choice_summary, score_of
+from procedural_evals.harness.task_files import aggregations
 from procedural_evals.hub.claims import Claim
 from procedural_evals.hub.submission import Breakdown
-from procedural_evals.hub.task_files import aggregations
 from procedural_evals.hub.task_ids import BenchmarkTask
 
 # Names of the step scores whose intervals have no number of their own in the results file.

@@ -13,8 +13,8 @@ from typing import Any
 from procedural_evals.harness.policies import policies_for
 from procedural_evals.harness.records import Record
 from procedural_evals.harness.similarity import ENCODER_VARIABLE, NONE
+from procedural_evals.harness.task_files import aggregations, protocol_of, task_file
 from procedural_evals.hub.claims import dataset_rows, shipped_prompts
-from procedural_evals.hub.task_files import aggregations, protocol_of, task_file
 from procedural_evals.scores.uncertainty import Interval
 
 #: The seed that `procedural_baseline` has by default.

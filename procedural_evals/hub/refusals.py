@@ -17,11 +17,11 @@ from typing import TypeGuard
 from procedural_evals.harness import versions
 from procedural_evals.harness.records import open_answers
 from procedural_evals.harness.results import date_of
+from procedural_evals.harness.task_files import aggregations
 from procedural_evals.hub import completeness
 from procedural_evals.hub.claims import LEXICAL, Claim
 from procedural_evals.hub.rereading import reread
 from procedural_evals.hub.submission import NEEDED_VERSIONS, REPO_ID
-from procedural_evals.hub.task_files import aggregations
 
 #: Metrics that an encoder makes.
 SIMILARITIES = (
