@@ -91,9 +91,11 @@ def test_a_dry_run_says_the_plan_and_touches_nothing(
     said: list[str] = []
     _push(api, folder, said, dry_run=True, public=True)
     assert hub.names("dataset") == []
-    assert said[0] == "dataset ORG/x: new, public"
+    assert said[0] == (
+        "dataset ORG/x: new, public; 3 to upload (120.0 kB), 0 unchanged, 0 to delete"
+    )
     assert "  upload    50.0 kB  data/a.parquet" in said
-    assert "  3 to upload (120.0 kB), 0 already there, 0 to delete" in said
+    assert said[-1] == "  dry run: nothing was changed on the Hub"
     _push(api, folder)
     before = hub.repository("dataset", "ORG/x").resolve("main")
     (folder / "data" / "a.parquet").unlink()
@@ -101,6 +103,19 @@ def test_a_dry_run_says_the_plan_and_touches_nothing(
     _push(api, folder, said, dry_run=True)
     assert "  delete    50.0 kB  data/a.parquet" in said
     assert hub.repository("dataset", "ORG/x").resolve("main") == before
+
+
+def test_files_are_named_when_that_is_asked_for(api: HfApi, folder: Path) -> None:
+    said: list[str] = []
+    _push(api, folder, said)
+    assert len(said) == 1
+    _push(api, folder, said, verbose=True)
+    assert said[1:] == [
+        "dataset ORG/x: private; 0 to upload (0 B), 3 unchanged, 0 to delete",
+        "  skip         32 B  README.md",
+        "  skip      50.0 kB  data/a.parquet",
+        "  skip      70.0 kB  data/b.parquet",
+    ]
 
 
 def test_public_comes_after_the_files(api: HfApi, hub: hub_server.Hub, folder: Path) -> None:
@@ -118,7 +133,9 @@ def test_what_is_up_to_date_may_become_public(
     _push(api, folder)
     said: list[str] = []
     done = _push(api, folder, said, public=True)
-    assert (said[0], done.commit) == ("dataset ORG/x: private, becomes public", None)
+    (line,) = said
+    assert line.startswith("dataset ORG/x: private, becomes public; 0 to upload")
+    assert done.commit is None
     assert not hub.repository("dataset", "ORG/x").private
     assert _push(api, folder, said).public  # and stays so
 

@@ -138,6 +138,32 @@ def test_without_a_token_nothing_is_built(
     assert not list(tmp_path.glob("promqa*"))
 
 
+def test_a_dry_run_says_what_it_has_built_here(
+    own_hub: hub_server.Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["push", "metrics", "distinct_n", "--namespace", "ORG", "--build-dir"]
+    assert cli.main([*arguments, str(tmp_path), "--dry-run"]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    folder = tmp_path / "metrics" / "distinct_n"
+    assert last == (f"  dry run: nothing was changed on the Hub; built {folder} (on this machine)")
+    assert folder.is_dir()
+    assert own_hub.names("space") == []
+
+
+def test_a_push_has_one_line_a_repository_and_ends_with_what_was_pushed(
+    own_hub: hub_server.Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["push", "metrics", "distinct_n", "macro_f1", "--namespace", "ORG", "--build-dir"]
+    assert cli.main([*arguments, str(tmp_path)]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "pushed space ORG/distinct_n, space ORG/macro_f1; 0 of 2 needed no commit"
+    assert cli.main([*arguments, str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("space ORG/distinct_n: private; 0 to upload (0 B), ")
+    assert lines[2] == "already up to date; 2 of 2 needed no commit"
+
+
 def test_the_commands_of_an_installed_package() -> None:
     shown = _run({}, ROOT, "-m", "procedural_evals.hub", "--help")
     assert shown.returncode == 0

@@ -55,7 +55,7 @@ class Plan:
         return sum(each.size for each in self.upload)
 
     def lines(self) -> Iterator[str]:
-        """One line a file, then the sums."""
+        """One line a file."""
         for word, files in (
             ("upload", [(each.path, each.size) for each in self.upload]),
             ("skip", [(each.path, each.size) for each in self.skip]),
@@ -63,10 +63,16 @@ class Plan:
         ):
             for path, size in files:
                 yield f"  {word:<7}{size_text(size):>10}  {path}"
-        skipped, deleted = len(self.skip), len(self.delete)
-        yield (
-            f"  {len(self.upload)} to upload ({size_text(self.upload_bytes)}), "
-            f"{skipped} already there, {deleted} to delete"
+
+    def sums(self) -> str:
+        """How many files go, stay and are removed, and the bytes to send.
+
+        >>> Plan((), (), (("gone.txt", 5),)).sums()
+        '0 to upload (0 B), 0 unchanged, 1 to delete'
+        """
+        return (
+            f"{len(self.upload)} to upload ({size_text(self.upload_bytes)}), "
+            f"{len(self.skip)} unchanged, {len(self.delete)} to delete"
         )
 
 

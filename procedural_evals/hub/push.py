@@ -46,6 +46,7 @@ def push(
     public: bool = False,
     dry_run: bool = False,
     adopt: bool = False,
+    verbose: bool = False,
     say: Callable[[str], None] = print,
 ) -> Pushed:
     """Bring a repository to the state of a folder.
@@ -55,8 +56,9 @@ def push(
         target: what goes where.
         public: make the repository public when its files are committed; a repository that is
             public already stays so.
-        dry_run: say the plan and change nothing.
+        dry_run: say the plan, file by file, and change nothing on the Hub.
         adopt: take over a repository that something else than this program has filled.
+        verbose: say the plan file by file in any case.
         say: takes lines for the user.
 
     Raises PushError when the push is refused or does not come to its end, with what was done and
@@ -69,12 +71,13 @@ def push(
         _refuse(target, remote, public, adopt)
         steps = plan(files, remote.files if remote else (), delete=target.delete)
         visible = public or (remote is not None and not remote.private)
-        say(f"{target}: {_headline(remote, public)}")
-        for line in steps.lines():
+        say(f"{target}: {_headline(remote, public)}; {steps.sums()}")
+        for line in steps.lines() if dry_run or verbose else ():
             say(line)
         check_card(api, target)
         if dry_run:
-            say("  dry run: nothing was changed")
+            built = f"; built {target.folder} (on this machine)" if target.built else ""
+            say(f"  dry run: nothing was changed on the Hub{built}")
             return Pushed(target, steps, None, visible, time.monotonic() - started)
         if remote is None:
             remote = create(api, target)

@@ -29,6 +29,7 @@ class Target:
         space_sdk: of a Space.
         delete: whether files go that the folder does not have.
         private_because: why it may not be public; empty if it may.
+        built: whether the folder was made just now.
     """
 
     folder: Path
@@ -37,6 +38,7 @@ class Target:
     space_sdk: str | None = None
     delete: bool = True
     private_because: str = ""
+    built: bool = False
 
     def __str__(self) -> str:
         return f"{self.repo_type} {self.repo_id}"

@@ -41,7 +41,8 @@ def datasets(
     targets = []
     for name in names or registry.benchmarks():
         folder = build_dir / name
-        if folder.exists() and not rebuild:
+        kept = folder.exists() and not rebuild
+        if kept:
             say(f"{folder}: taken as it was built (--rebuild builds it anew); checking it")
             built = validate.require_valid(folder)
             if built.name != name:
@@ -61,6 +62,7 @@ def datasets(
                 f"{namespace}/{name}",
                 "dataset",
                 private_because="; ".join(built.restricted),
+                built=not kept,
             )
         )
     return targets
@@ -88,7 +90,7 @@ def leaderboard(namespace: str, build_dir: Path, results: str | None = None) -> 
 
 
 def _space(folder: Path, namespace: str) -> Target:
-    return Target(folder, f"{namespace}/{folder.name}", "space", "gradio")
+    return Target(folder, f"{namespace}/{folder.name}", "space", "gradio", built=True)
 
 
 def cards(names: Sequence[str], namespace: str, build_dir: Path) -> list[Target]:
@@ -100,6 +102,6 @@ def cards(names: Sequence[str], namespace: str, build_dir: Path) -> list[Target]
         if name not in folders:
             raise KeyError(f"no reference card {name!r}; there is {', '.join(sorted(folders))}")
     return [
-        Target(folders[name], f"{namespace}/{name}", "model", delete=False)
+        Target(folders[name], f"{namespace}/{name}", "model", delete=False, built=True)
         for name in names or sorted(folders)
     ]

@@ -36,7 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--push", metavar="ORG", help="push the Space to this user or organization")
     parser.add_argument("--public", action="store_true", help="with --push: make it public")
-    parser.add_argument("--dry-run", action="store_true", help="with --push: change nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --push: change nothing on the Hub"
+    )
 
 
 def _port(text: str) -> int:
@@ -115,7 +117,7 @@ def _push(api: HfApi, folder: Path, options: argparse.Namespace) -> None:
     from procedural_evals.hub.sending import Target
     from procedural_evals.hub.spaces import LEADERBOARD
 
-    target = Target(folder, f"{options.push}/{LEADERBOARD}", "space", "gradio")
+    target = Target(folder, f"{options.push}/{LEADERBOARD}", "space", "gradio", built=True)
     done = push(api, target, public=options.public, dry_run=options.dry_run)
     if not options.dry_run:
-        print(f"{target}: {done.url(api)}" if done.commit else f"{target}: up to date")
+        print(f"{target}: {done.url(api)}" if done.commit else f"{target}: already up to date")

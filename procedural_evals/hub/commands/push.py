@@ -35,8 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="make it public when its files are there; refused for what may not be passed on",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="print what would be done, and change nothing"
+        "--dry-run",
+        action="store_true",
+        help="print what would be done, file by file, and change nothing on the Hub",
     )
+    parser.add_argument("--verbose", action="store_true", help="print every file of the plan")
     parser.add_argument(
         "--build-dir",
         default="outputs",
@@ -66,6 +69,7 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     api = open_session(options.namespace).api  # before anything is built
     found = _targets(options)
+    pushed: list[str] = []
     for number, target in enumerate(found):
         try:
             done = push(
@@ -74,18 +78,20 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
                 public=options.public,
                 dry_run=options.dry_run,
                 adopt=options.adopt,
+                verbose=options.verbose,
             )
         except PushError as error:
             left = ", ".join(str(each) for each in found[number + 1 :]) or "none"
             raise PushError(f"{error}\nNot looked at: {left}") from error
         if options.dry_run:
             continue
-        state = "public" if done.public else "private"
-        if done.commit is None:
-            print(f"{target}: up to date, {state}")
-        else:
-            sent = size_text(done.plan.upload_bytes)
+        if done.commit is not None:
+            pushed.append(str(target))
+            sent, state = size_text(done.plan.upload_bytes), "public" if done.public else "private"
             print(f"{target}: pushed {sent} in {done.seconds:.1f} s, {state}, {done.url(api)}")
+    if not options.dry_run and found:
+        what = f"pushed {', '.join(pushed)}" if pushed else "already up to date"
+        print(f"{what}; {len(found) - len(pushed)} of {len(found)} needed no commit")
     return 0
 
 
