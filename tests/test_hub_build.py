@@ -221,6 +221,8 @@ def test_a_copy_of_ones_own_says_so_and_is_never_public(tmp_path, no_data):
         "default: video",
     ]
     assert made.record["embed_media"]
+    emptied = record.BuiltDataset(made.folder, {**made.record, "restricted": []})
+    assert emptied.restricted == made.restricted
     with pytest.raises(BuildError, match=r"may not be made public.*--embed-media"):
         made.require_public()
     assert "**Not for the public.**" in (made.folder / "README.md").read_text(encoding="utf-8")

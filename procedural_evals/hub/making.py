@@ -108,6 +108,7 @@ class Making:
         """Write the card, `eval.yaml` and the record."""
         default = "default" if "default" in self.configs else next(iter(self.configs))
         self.configs[default]["default"] = True
+        terms = [each.as_record() | {"configs": uses} for each, uses in self._terms.items()]
         built = BuiltDataset(
             self.folder,
             {
@@ -117,15 +118,8 @@ class Making:
                 "embed_media": self.embed_media,
                 "embed_text": self.embed_text,
                 "configs": self.configs,
-                "terms": [
-                    each.as_record() | {"configs": uses} for each, uses in self._terms.items()
-                ],
-                "restricted": [
-                    f"{config}: {', '.join(use['included'])} ({each.subject}: {each.statement})"
-                    for each, uses in self._terms.items()
-                    for config, use in uses.items()
-                    if each.share is Share.NO and use["included"]
-                ],
+                "terms": terms,
+                "restricted": record.restrictions(terms),
             },
         )
         record.write(built)

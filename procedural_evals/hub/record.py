@@ -9,19 +9,20 @@
                 "configs": {CONFIG: {"included": [COLUMN, ...], "linked": [COLUMN, ...]}}}],
      "restricted": [LINE, ...]}
 
-`restricted` names what is in the folder although it may not be passed on; when there is such a
-line, the folder is for whoever built it, and is never made public.
+`restricted` names what is in the folder although it may not be passed on, as `terms` say; when
+there is such a line, the folder is for whoever built it, and is never made public.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from procedural_evals.hub.licences import Share
 from procedural_evals.sources import BUILD_RECORD
 
 FILE = BUILD_RECORD
@@ -46,8 +47,14 @@ class BuiltDataset:
 
     @property
     def restricted(self) -> list[str]:
-        """What is in it although it may not be passed on; empty when it may be made public."""
-        return list(self.record["restricted"])
+        """What is in it although it may not be passed on; empty when it may be made public.
+
+        Made from the terms, with what the list on file has besides: one that was emptied by hand
+        does not make the folder fit to be published.
+        """
+        return list(
+            dict.fromkeys([*restrictions(self.record["terms"]), *self.record["restricted"]])
+        )
 
     @property
     def splits(self) -> dict[str, list[str]]:
@@ -75,6 +82,17 @@ class BuiltDataset:
                 + "; ".join(self.restricted)
                 + ". Build it without --embed-media and --embed-text, or push it privately"
             )
+
+
+def restrictions(terms: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each configuration that holds what may not be passed on, by a record's terms."""
+    return [
+        f"{config}: {', '.join(use['included'])} ({each['subject']}: {each['statement']})"
+        for each in terms
+        if each["share"] == Share.NO.value
+        for config, use in each["configs"].items()
+        if use["included"]
+    ]
 
 
 def load(folder: str | Path) -> BuiltDataset:
