@@ -141,6 +141,12 @@ def test_the_leaderboard_names_every_package_too(tmp_path):
     assert "$" not in (space / "README.md").read_text().replace("$version", "")
 
 
+def test_a_metric_space_has_no_file_of_the_leaderboard(tmp_path):
+    spaces.build_metric_space("distinct_n", tmp_path)
+    apps = tmp_path / "procedural_evals" / "hub" / "apps"
+    assert {file.name for file in apps.iterdir()} == {"page.css", "metric.css"}
+
+
 def test_a_space_replaces_its_earlier_build_and_nothing_else(tmp_path):
     out = tmp_path / "distinct_n"
     spaces.build_metric_space("distinct_n", out)

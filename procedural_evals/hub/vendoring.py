@@ -21,7 +21,12 @@ INIT = '"""A part of procedural-evals, copied: this Space runs on its own."""\n'
 VERSION = '\n__version__ = "{}"\n'
 
 #: Files that modules read, beside them.
-DATA = {"judge/rubric.py": "judge/rubrics/**/*", "hub/look.py": "hub/apps/*"}
+DATA = {
+    "judge/rubric.py": "judge/rubrics/**/*",
+    "hub/look.py": "hub/apps/page.css",
+    "hub/metric_app.py": "hub/apps/metric.css",
+    "hub/leaderboard_app.py": "hub/apps/leaderboard*.*",
+}
 
 
 def source_folder() -> Path:
