@@ -38,6 +38,20 @@ def test_the_command_writes_a_folder_a_card(texts, tmp_path, capsys):
         assert file.read_text("utf-8") == texts[file.parent.name]
 
 
+@pytest.mark.parametrize("mine", ["# My own notes\n", "---\ntags: [a]\n---\n", "---\n[\n---\n"])
+def test_a_file_of_somebody_else_is_not_overwritten(texts, tmp_path, capsys, mine):
+    theirs = tmp_path / sorted(texts)[-1] / CARD
+    theirs.parent.mkdir()
+    theirs.write_text(mine)
+    assert main(["cards", "--out", str(tmp_path)]) == 2
+    assert f"{theirs} is there and is no card of this program" in capsys.readouterr().err
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [theirs]
+    assert theirs.read_text() == mine
+    assert main(["cards", "--out", str(tmp_path), "--overwrite"]) == 0
+    assert theirs.read_text("utf-8") == texts[theirs.parent.name]
+    assert main(["cards", "--out", str(tmp_path)]) == 0
+
+
 def test_every_number_of_a_card_has_its_source(texts):
     for name, text in texts.items():
         results = ModelCard(text).data.eval_results

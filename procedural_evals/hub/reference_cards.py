@@ -31,19 +31,40 @@ PUBLISHED = "published-"
 
 #: The kind of task, as the Hub names it.
 _KIND = "video-text-to-text"
+_TAGS = ("procedural-evals", "reference-system")
 
 System = Mapping[str, Any]
 
 
-def build_cards(out: str | Path) -> list[Path]:
-    """Write `OUT/NAME/README.md` for every reference system and benchmark; the folders."""
+def build_cards(out: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Write `OUT/NAME/README.md` for every reference system and benchmark; the folders.
+
+    Raises FileExistsError, before anything is written, for a file there that is no card of these;
+    `overwrite` replaces it.
+    """
+    texts = card_texts()
+    for file in (Path(out) / name / CARD for name in texts):
+        if not overwrite and file.exists() and not _is_ours(file):
+            raise FileExistsError(
+                f"{file} is there and is no card of this program: choose another folder, or "
+                "replace it with --overwrite"
+            )
     made = []
-    for name, text in card_texts().items():
+    for name, text in texts.items():
         folder = Path(out) / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CARD).write_text(text, encoding="utf-8")
         made.append(folder)
     return made
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether the header of a card has the tags that every card of these has."""
+    try:
+        tags = ModelCard(file.read_text(encoding="utf-8")).data.get("tags")
+    except (OSError, ValueError, yaml.YAMLError):
+        return False
+    return isinstance(tags, list) and set(_TAGS) <= set(map(str, tags))
 
 
 def card_texts() -> dict[str, str]:
@@ -236,7 +257,7 @@ def _card(title: str, results: list[EvalResult], body: Sequence[str]) -> str:
         model_name=title,
         license="apache-2.0",
         library_name="procedural-evals",
-        tags=["procedural-evals", "reference-system"],
+        tags=list(_TAGS),
         eval_results=results,
     )
     content = "\n\n".join(part.strip() for part in body)

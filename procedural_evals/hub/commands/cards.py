@@ -14,6 +14,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, help="folder; one folder a card is made in it"
     )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace a README.md there that this program has not written, too",
+    )
 
 
 def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
@@ -21,6 +26,6 @@ def execute(options: argparse.Namespace, rest: Sequence[str]) -> int:
     del rest
     from procedural_evals.hub.reference_cards import CARD, build_cards
 
-    for folder in build_cards(options.out):
+    for folder in build_cards(options.out, overwrite=options.overwrite):
         print(folder / CARD)
     return 0
