@@ -96,6 +96,9 @@ def _download(name: str, repos: Sequence[HubRepo], revision: str | None) -> Sour
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
+    # What the client's HTTP library raises without an answer is no OSError; its errors have the
+    # class under that of the Hub's own.
+    no_answer: type[Exception] = HfHubHTTPError.__bases__[0]
     revisions: dict[str, str] = {}
     folder = Path(constants.HF_HOME) / "procedural_evals" / name
     try:
@@ -113,7 +116,7 @@ def _download(name: str, repos: Sequence[HubRepo], revision: str | None) -> Sour
                 allow_patterns=list(repo.patterns),
                 local_dir=folder,
             )
-    except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
+    except (no_answer, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
         raise SourceNotFoundError(
             f"{name}: no data_dir was given, {_environment(name)}, and the Hub download of "
             f"{', '.join(repo.repo_id for repo in repos)} failed ({_first_line(error)}).\n"

@@ -10,7 +10,8 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from huggingface_hub import DatasetCard
+from huggingface_hub import DatasetCard, HfApi
+from huggingface_hub.errors import HfHubHTTPError
 
 import procedural_evals  # noqa: F401  (its names are used)
 from procedural_evals import folders, registry, sources
@@ -339,6 +340,22 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path, capsys):
     (tmp_path / "notes").touch()
     assert cli.main(["build", NAME, "--out", str(tmp_path / "notes" / "built")]) == 2
     assert f"{tmp_path / 'notes'} is a file" in capsys.readouterr().err
+
+
+def test_rows_that_are_not_on_this_machine_are_told_in_a_line(tmp_path, no_data, monkeypatch):
+    def cut(*args, **kwargs):
+        raise HfHubHTTPError.__bases__[0]("Name or service not known")
+
+    monkeypatch.setattr(HfApi, "dataset_info", cut)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sources.SourceNotFoundError, match="Name or service not known"):
+        sources.resolve(NAME, registry.builder_class(NAME).HUB_REPOS)
+    assert dataset_rows("flatpack_bench") == (
+        None,
+        "rows of flatpack-bench not found: set $PROCEDURAL_EVALS_DATA as for the run; "
+        "`procedural-evals check-data flatpack-bench` says what is missing",
+    )
 
 
 def test_rows_that_cannot_be_made_are_told_with_their_cause(tmp_path, no_data, monkeypatch, capsys):

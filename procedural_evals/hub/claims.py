@@ -26,6 +26,7 @@ from procedural_evals.harness.task_files import aggregations, protocol_of, task_
 from procedural_evals.hub.task_ids import BenchmarkTask, of_lmms_task
 from procedural_evals.prompts import PROMPTS_VARIABLE
 from procedural_evals.registry import VIEW_VARIABLE
+from procedural_evals.sources import DATA_VARIABLE, SourceNotFoundError
 
 LEXICAL = results.LEXICAL
 
@@ -168,7 +169,19 @@ def dataset_rows(
                 **(config.get("dataset_kwargs") or {}),
             )
     except (OSError, ValueError, KeyError, RuntimeError, DatasetsError) as error:
-        cause = error.__cause__ or error
-        return None, f"{type(cause).__name__}: {' '.join(str(cause).split())}"
+        absent = isinstance(error, SourceNotFoundError)
+        cause = error if absent else error.__cause__ or error
+        return None, _why_no_rows(config["dataset_path"], cause)
     pictures = [name for name, feature in rows.features.items() if "Image(" in repr(feature)]
     return {str(row["id"]): row for row in rows.remove_columns(pictures)}, ""
+
+
+def _why_no_rows(name: str, cause: BaseException) -> str:
+    """A line; where the files are absent, all that was tried and how to get them is more."""
+    if isinstance(cause, SourceNotFoundError):
+        return (
+            f"rows of {name} not found: set ${DATA_VARIABLE} as for the run; "
+            f"`procedural-evals check-data {name}` says what is missing"
+        )
+    words = " ".join(str(cause).split())
+    return f"rows of {name} cannot be read: {type(cause).__name__}: {words}"
