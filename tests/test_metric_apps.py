@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import evaluate
 import pytest
 import yaml
 
@@ -139,6 +140,11 @@ def test_the_leaderboard_names_every_package_too(tmp_path):
     header = yaml.safe_load((space / "README.md").read_text().split("---\n")[1])
     assert header["sdk"] == "gradio"
     assert "$" not in (space / "README.md").read_text().replace("$version", "")
+
+
+@pytest.mark.parametrize("name", spaces.metric_names())
+def test_evaluate_calls_a_metric_by_its_folder(name):
+    assert evaluate.load(str(folders.metrics() / name)).name == name
 
 
 def test_a_metric_space_has_no_file_of_the_leaderboard(tmp_path):

@@ -52,7 +52,7 @@ _CITATION = """
 """  # noqa: E501
 
 
-class GroundedIoU(evaluate.Metric):
+class GroundedIou(evaluate.Metric):
     """Mean IoU, IoP and IoG of evidence spans; see the card beside this file."""
 
     def _info(self) -> evaluate.MetricInfo:
