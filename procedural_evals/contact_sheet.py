@@ -15,6 +15,8 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 TILE = (400, 300)
 COLUMNS = 4
 MARGIN = 4
+#: Between columns, so that a caption does not run into the next one.
+GUTTER = 16
 LINE = 18
 
 
@@ -64,10 +66,12 @@ def _page(tiles: list[tuple[Image.Image, str]]) -> Image.Image:
     font = ImageFont.load_default(size=13)
     captions = [wrapped(caption, font) for _, caption in tiles]
     height = TILE[1] + max(map(len, captions)) * LINE + 2 * MARGIN
-    page = Image.new("RGB", (COLUMNS * TILE[0], math.ceil(len(tiles) / COLUMNS) * height), "white")
+    step = TILE[0] + GUTTER
+    size = (COLUMNS * step - GUTTER, math.ceil(len(tiles) / COLUMNS) * height)
+    page = Image.new("RGB", size, "white")
     draw = ImageDraw.Draw(page)
     for number, ((picture, _), lines) in enumerate(zip(tiles, captions, strict=True)):
-        x, y = number % COLUMNS * TILE[0], number // COLUMNS * height
+        x, y = number % COLUMNS * step, number // COLUMNS * height
         page.paste(picture.convert("RGB").resize(TILE), (x, y))
         for line, text in enumerate(lines):
             top = y + TILE[1] + MARGIN + LINE * line

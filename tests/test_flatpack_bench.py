@@ -7,7 +7,9 @@ from collections import Counter
 import datasets
 import numpy as np
 import pytest
+from PIL import Image
 
+from procedural_evals import contact_sheet
 from procedural_evals.contact_sheet import make_contact_sheet
 from procedural_evals.harness import media_check
 from procedural_evals.scores import choice_accuracy
@@ -228,7 +230,9 @@ def test_a_contact_sheet_shows_prompts_or_says_why_not(media_folder, tmp_path, c
     assert "`--config sample`" in str(why.value)
     options = {"data_dir": str(media_folder), "cache_dir": cache}
     assert make_contact_sheet("flatpack-bench", tmp_path / "a.png", **options) > 0
-    assert (tmp_path / "a.png").stat().st_size > 0
+    with Image.open(tmp_path / "a.png") as page:
+        left, right = contact_sheet.TILE[0], contact_sheet.TILE[0] + contact_sheet.GUTTER
+        assert page.convert("L").crop((left, 0, right, page.height)).getextrema() == (255, 255)
 
 
 def with_frame(value):
