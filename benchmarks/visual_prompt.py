@@ -23,9 +23,7 @@ from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
-import supervision as sv
 from numpy.typing import NDArray
-from pycocotools import mask as coco
 
 from procedural_evals.masks import Mask, decode_rle, encode_rle, label_point
 from procedural_evals.visual_prompt import (
@@ -35,6 +33,12 @@ from procedural_evals.visual_prompt import (
     draw_visual_prompt,
     pick_colours,
 )
+
+try:
+    import supervision as sv
+    from pycocotools import mask as coco
+except ImportError as error:
+    raise SystemExit(f"{error}: pip install '.[bench]'") from error
 
 SIZE = (1280, 720)
 STYLE = PromptStyle(size=SIZE)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from procedural_evals import commands
+from procedural_evals import __version__, commands
 from procedural_evals.printable import printable
 
 
@@ -20,6 +20,7 @@ def _module(package: ModuleType, name: str) -> ModuleType:
 
 def _parser(package: ModuleType, prog: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument("--version", action="version", version=__version__)
     chosen = parser.add_subparsers(dest="command", required=True)
     for name in package.NAMES:
         module = _module(package, name)

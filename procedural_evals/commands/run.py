@@ -26,14 +26,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge-concurrency", type=int, help="judge requests at once (default 16)")
     parser.add_argument("--judge-max-tokens", type=int, help="longest judge reply (default 1024)")
     parser.add_argument("--encoder", help="for similarities: MODEL, MODEL@LAYER, packaged or none")
-    parser.add_argument("--frames", type=int, help="frames shown, instead of the protocol's own")
+    parser.add_argument(
+        "--frames", type=int, metavar="N", help="frames shown, instead of the protocol's own"
+    )
     parser.add_argument(
         "--video-as",
         choices=("file", "frames"),
         help="show videos as files (default) or as frames, for models that take pictures only",
     )
     parser.add_argument(
-        "--sampling", help="uniform or stride_from_end, instead of the protocol's own"
+        "--sampling",
+        metavar="RULE",
+        help="uniform or stride_from_end, instead of the protocol's own",
     )
     parser.add_argument("--view", help="camera of the recordings (promqa-assembly)")
     parser.add_argument("--allow-failed", action="store_true", help="exit 0 although items failed")

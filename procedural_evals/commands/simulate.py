@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from procedural_evals.simulator.difficulty import PRESETS
+
 HELP = "write a simulated assembly world in a benchmark's layout"
 
 
@@ -15,7 +17,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", help="folder to write to: new or empty")
     parser.add_argument("--count", type=int, default=4, help="products, toys or sessions (4)")
     parser.add_argument("--seed", type=int, default=0, help="another seed is another world (0)")
-    parser.add_argument("--difficulty", default="medium", help="easy, medium or hard (medium)")
+    parser.add_argument(
+        "--difficulty",
+        choices=PRESETS,
+        default="medium",
+        help="how much happens at once and how alike things are (medium)",
+    )
     parser.add_argument(
         "--sample", action="store_true", help="make the embedded sample anew, of NAME or of all"
     )
