@@ -60,7 +60,8 @@ def test_an_oracle_beats_guessing_on_every_task(runs):
         assert headline["measure"] == measure
         assert headline["b"] == pytest.approx(100)
         assert 0 < headline["low"] <= headline["difference"]
-        assert headline["p_holm"] < 0.05
+        # The least that so few videos or participants can show.
+        assert headline["p_value"] <= max(0.05, 2 / 2 ** headline["clusters"])
         assert compared["tasks"][task]["flips"]["lost"] == []
         flip = compared["tasks"][task]["flips"]["gained"][0]
         assert flip["reply_a"] != flip["reply_b"]
