@@ -63,7 +63,7 @@ def child(way: str, arguments: list[str]) -> None:
 
     parts["imports"] = time.time() - psutil.Process().create_time()
     if way == WAYS[2]:
-        plugin._requested = lambda arguments: set()
+        plugin.requested = lambda arguments: set()
 
     def timed(owner: Any, name: str, part: str) -> None:
         function: Callable[..., Any] = getattr(owner, name)
