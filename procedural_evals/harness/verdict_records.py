@@ -12,13 +12,12 @@ the cache of judges' replies. Here they are put into the records:
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from procedural_evals.environment import variable
 from procedural_evals.harness.records import Record, answered_records, open_answers
 from procedural_evals.harness.results import Run, judgements_file
 
@@ -107,24 +106,11 @@ def _recorded_judge(answers: Sequence[Record], task: str) -> str:
 def _asked(answers: Sequence[Record], judge: str) -> Iterator[dict[str, Any]]:
     from procedural_evals.harness.judging import JUDGE_VARIABLE, judge_records
 
-    with _environment(JUDGE_VARIABLE, judge):
+    with variable(JUDGE_VARIABLE, judge):
         verdicts = judge_records(answers)
     for row in verdicts.rows.values():
         for judgement in row:
             yield asdict(judgement) | {"grades": dict(judgement.grades)}
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
 
 
 def _with_similarity(records: Sequence[Record]) -> list[Record]:

@@ -7,12 +7,13 @@ the dataset's own row, and every number from the records; `refusals` compares.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from procedural_evals.environment import variable
 from procedural_evals.harness import results
 from procedural_evals.harness.judging import (
     JUDGE_VARIABLE,
@@ -100,23 +101,9 @@ class Claim:
             return float(aggregations(self.task)[metric](self.records))
 
 
-@contextmanager
-def _variable(name: str, value: str | None) -> Iterator[None]:
-    """A variable of the environment has this value within, or with None is not there."""
-    before = os.environ.pop(name, None)
-    if value is not None:
-        os.environ[name] = value
-    try:
-        yield
-    finally:
-        os.environ.pop(name, None)
-        if before is not None:
-            os.environ[name] = before
-
-
 def shipped_prompts() -> AbstractContextManager[None]:
     """Templates and rubrics within are the package's own, whatever the environment says."""
-    return _variable(PROMPTS_VARIABLE, None)
+    return variable(PROMPTS_VARIABLE, None)
 
 
 def claim(run: results.Run, task: str, model: str, simulated: bool = False) -> Claim:
@@ -140,7 +127,7 @@ def verdicts_of(run: results.Run, task: str) -> Verdicts:
     file = results.judgements_file(run, task)
     if not file.is_file():
         chosen = {str(record.get("judge") or NO_JUDGE) for record in answers}
-        with _variable(JUDGE_VARIABLE, chosen.pop() if len(chosen) == 1 else NO_JUDGE):
+        with variable(JUDGE_VARIABLE, chosen.pop() if len(chosen) == 1 else NO_JUDGE):
             verdicts = judge_records(answers)
         results.write_judgements(run, task, verdicts)
         return verdicts
@@ -161,7 +148,7 @@ def dataset_rows(
     # By the variable, as in a run: a built folder of that name takes no such argument.
     view = views[0] if len(views) == 1 else os.environ.get(VIEW_VARIABLE)
     try:
-        with _variable(VIEW_VARIABLE, view):
+        with variable(VIEW_VARIABLE, view):
             rows = datasets.load_dataset(
                 config["dataset_path"],
                 config["dataset_name"],

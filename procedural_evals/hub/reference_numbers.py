@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from procedural_evals.environment import variable
 from procedural_evals.harness.policies import policies_for
 from procedural_evals.harness.records import Record
 from procedural_evals.harness.similarity import ENCODER_VARIABLE, NONE
@@ -44,7 +43,7 @@ def policy_number(task: str, policy: str) -> Number:
         raise FileNotFoundError(f"{task}: {problem}")
     protocol = protocol_of(task)
     reply = _answering(task, policy, rows)
-    with shipped_prompts(), _without_encoder():
+    with shipped_prompts(), variable(ENCODER_VARIABLE, NONE):
         records = [protocol.record({**row, "problems": []}, reply(row)) for row in rows.values()]
         known = aggregations(task)
         metric = next(iter(known))
@@ -74,19 +73,6 @@ def _answering(
 def _is_scored(record: Record) -> bool:
     """Seconds without an annotated step go through DYAD's decoder and are not scored."""
     return record["kind"] != "steps" or record["gold"] is not None
-
-
-@contextmanager
-def _without_encoder() -> Iterator[None]:
-    before = os.environ.get(ENCODER_VARIABLE)
-    os.environ[ENCODER_VARIABLE] = NONE
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[ENCODER_VARIABLE]
-        else:
-            os.environ[ENCODER_VARIABLE] = before
 
 
 @cache
